@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import svmcut
-from svmcut.scoring.measures import Aims, classification_measures
+from svmcut.scoring.measures import MeasureTargets, classification_measures
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 SETS = {"unbalanced": 1.0, "digits": 0.1, "text": 0.1}
@@ -39,7 +39,9 @@ def rows(name: str, share: float, rng: np.random.Generator):
 
 
 def measured(X, y, model) -> dict[str, float]:
-    values = classification_measures(y, model.decision_function(X), None, Aims(f=2.0)).values
+    values = classification_measures(
+        y, model.decision_function(X), None, MeasureTargets(f=2.0)
+    ).values
     return values | {"kld": 1000 * values["kld"]}
 
 

@@ -25,7 +25,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import LinearSVC
 
 import svmcut
-from svmcut.scoring.probabilities import Reliability, Skill
+from svmcut.scoring.probabilities import ProbabilityLosses, Reliability
 
 SETS = ("breast_cancer", "digits", "wine")
 MACHINES = {
@@ -68,7 +68,7 @@ def measured(name, options):
                 fitted = make(options.C, seed).fit(X, y)
             seconds.append(time.process_time() - began)
             p, places = fitted.predict_proba(X_test), np.searchsorted(fitted.classes_, y_test)
-            worth = Skill().add(p, places).values()
+            worth = ProbabilityLosses().add(p, places).values()
             losses.append(worth["log_loss"])
             briers.append(worth["brier"])
             reliability.add(p, places)

@@ -31,7 +31,7 @@ import numpy as np
 
 from svmcut.data.examples import Sequences
 from svmcut.files.sequences import read_sequences
-from svmcut.scoring.chunks import ChunkCounts, parts_of
+from svmcut.scoring.chunks import ChunkCounts, split_tags
 from svmcut.spec.parameters import Settings
 from svmcut.tables.conll import read_conll
 from svmcut.training.driver import make_driver
@@ -120,7 +120,7 @@ def cpu(program: list[str]) -> float:
 
 def measured(job: Job, found: np.ndarray) -> tuple[float, float]:
     """Percent of wrong tags, and F1 of the chunks, nan where tags say none."""
-    f1, parts = float("nan"), parts_of(job.tags)
+    f1, parts = float("nan"), split_tags(job.tags)
     if parts is not None:
         counts = ChunkCounts(parts)
         counts.add(job.test.tags, found, job.test.indptr)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import norm
 
 from svmcut.base.errors import TrainingError
-from svmcut.scoring.thresholds import choose_threshold, promises
+from svmcut.scoring.thresholds import choose_threshold, make_promises
 
 SHARE, SHIFT = 0.2, 1.8
 
@@ -47,7 +47,7 @@ def main(words: list[str]) -> None:
                 scores = rng.normal(size=n) + SHIFT * positive
                 naive += population(read_off(positive, scores, name, floor))[name] < floor
                 try:
-                    asked = promises({name: floor}, None, 0.9)
+                    asked = make_promises({name: floor}, None, 0.9)
                     threshold = choose_threshold(positive, scores, asked)
                     broken += population(threshold)[name] < floor
                 except TrainingError:

@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 
 from svmcut.base.errors import DataError, UsageError
-from svmcut.base.messages import without_secrets
+from svmcut.base.messages import hide_secrets
 from svmcut.base.records import fields, record, replace
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.arrays import as_rows, named_rows, vector_examples
@@ -24,7 +24,7 @@ from svmcut.formats import read_file, write_model
 from svmcut.models.bounds import certain, intervals
 from svmcut.models.order_bounds import proven_pairs
 from svmcut.risks.ordinal import query_starts
-from svmcut.scoring.thresholds import choose_threshold, promises
+from svmcut.scoring.thresholds import choose_threshold, make_promises
 from svmcut.spec.catalog import MARKED
 from svmcut.spec.entries import CLASSES
 from svmcut.spec.places import USUAL_CONFIDENCE
@@ -230,7 +230,7 @@ class Model:
         """
         if not hasattr(self.model, "threshold") or self.model.loss in MARKED:
             raise UsageError("a threshold is for models of two classes")
-        asked = promises(at_least, maximise, confidence)
+        asked = make_promises(at_least, maximise, confidence)
         bare = replace(self.model, threshold=None)
         if self.model.words:
             y = [self.model.words.index(word) + 1 if word in self.model.words else 0 for word in y]
@@ -360,7 +360,7 @@ def load(path: str | os.PathLike, *, zero_based: bool = False) -> Model:
     """
     file = read_file(os.fspath(path), zero_based=zero_based)
     if file.is_changed:
-        warnings.warn(f"{without_secrets(os.fspath(path))}: {file.caution}", stacklevel=2)
+        warnings.warn(f"{hide_secrets(os.fspath(path))}: {file.caution}", stacklevel=2)
     return Model(file.model, caution=file.caution)
 
 

@@ -8,45 +8,32 @@ editors jump to it. The command line prints ``str(error)`` on stderr and exits w
 
 from __future__ import annotations
 
-from svmcut.base.messages import Message, without_secrets
+from svmcut.base.messages import Message, hide_secrets
 from svmcut.base.typing import Any
 
-#: Of a file that is not what it was at the start.
-CHANGED = "the file changed while it was read"
+#: The message for a file that changes while it is read.
+FILE_CHANGED = "the file changed while it was read"
 
 
 class SvmcutError(Exception):
-    """Base of all failures that are reported as one message.
+    """The base of all failures that are reported as one message.
 
-    Parameters
-    ----------
-    message : str
-        A template of svmcut.base.messages.Message, or a message.
-    *values
-        What fills the template.
-    original : str or None
-        What the executables with the originals' names say in its place, where it names parameters
-        that they lack.
-
-    Attributes
-    ----------
-    sentence : Message
-        All there is to say; what `str` gives.
-    exit_status : int
-        1 for bad data, models and failed training; 2 for usage.
-    marked : str
-        The message for another one that holds it.
+    `message` is a template of svmcut.base.messages.Message that `values` fill, or a message.
+    `original` is what the programs with the originals' names print instead, if the message names
+    parameters that they lack.
     """
 
+    #: 1 for bad data, models and failed training; 2 for wrong usage.
     exit_status = 1
 
     def __init__(self, message: str = "", *values: Any, original: str | None = None):
+        #: The whole message; what `str` gives.
         self.sentence = message if isinstance(message, Message) else Message(message, *values)
         self.original: str = self.sentence if original is None else original
         super().__init__(self.sentence)
 
     def add(self, more: str) -> None:
-        """Puts more behind the sentence."""
+        """Append more to the message."""
         self.original = Message("{}; {}", self.original, more)
         self.sentence = Message("{}; {}", self.sentence, more)
         self.args = (self.sentence,)
@@ -59,18 +46,12 @@ class UsageError(SvmcutError, ValueError):
 
 
 class FileError(SvmcutError):
-    """A file or its text is not what the format demands.
+    """A file or its text violates the format.
 
-    Parameters
-    ----------
-    path : str
-        The file as the user named it.
-    message : str or Message
-        What is wrong and what is expected; a str stands as it is.
-    line, column : int or None
-        1-based place; None where the fault has none (a missing file).
-    hint : str
-        What follows the message but under the originals' names: a remedy that they lack.
+    `path` is the file as the user named it; `message` says what is wrong and what is expected,
+    where a plain str stays as it is. `line` and `column` count from 1 and are None if the fault has
+    no place, as with a missing file. `hint` follows the message except under the originals' names:
+    a remedy that they lack.
     """
 
     def __init__(
@@ -81,7 +62,7 @@ class FileError(SvmcutError):
         column: int | None = None,
         hint: str = "",
     ):
-        shown = without_secrets(path)
+        shown = hide_secrets(path)
         place = ":".join(str(part) for part in (shown, line, column) if part is not None)
         self.path, self.line, self.column, self._said = path, line, column, (message, hint)
         self.message = Message("{}{}", message, hint)
@@ -95,30 +76,30 @@ class FileError(SvmcutError):
 
 
 class DataError(FileError, ValueError):
-    """An example file is refused."""
+    """An example file that is refused."""
 
 
 class NoExamples(DataError):
-    """An example file has no rows."""
+    """An example file without rows."""
 
     def __init__(self, path: str, message: str = "no examples", *place: Any):
         super().__init__(path, message, *place)
 
 
 class ModelError(FileError, ValueError):
-    """A model file is refused."""
+    """A model file that is refused."""
 
 
 class OutputError(FileError):
-    """A file cannot be written; whatever stood there before still stands."""
+    """A file that cannot be written; whatever stood there before still stands."""
 
 
 class CheckpointError(FileError):
-    """A checkpoint is damaged, or of another run."""
+    """A checkpoint that is damaged or belongs to another run."""
 
 
 class TrainingError(SvmcutError, ValueError):
-    """Training cannot start or go on with this data (for example: a measure that needs both
+    """Training cannot start or continue with this data (for example: a measure that needs both
     classes)."""
 
 
@@ -127,4 +108,4 @@ class ClusterError(SvmcutError, RuntimeError):
 
 
 class MemoryLimitError(SvmcutError, MemoryError):
-    """The memory a step needs is more than there is; says both."""
+    """A step needs more memory than is available; the message gives both."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Regular expressions that are compiled when they are first used: a start has no use for most of
-them, nor for the module that compiles them."""
+"""Regular expressions that are compiled at first use: small runs need few of them, and not the
+module that compiles them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 else:
 
     class Pattern:
-        """As `re.compile` gives one; flags stand in the text."""
+        """A pattern as `re.compile` makes it; flags are written in the text."""
 
         def __init__(self, text: str | bytes):
             self._text = text

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Classes of named values, as those of `dataclasses`, which a program makes at its start without a
-word of code.
+"""Records: classes of named values like those of `dataclasses`, but cheap to create.
 
-A dataclass compiles methods of its own, a millisecond each where 18 of them make a small run; these
-share theirs.
+A dataclass compiles its own methods, a millisecond per class where 18 classes make up a small run;
+records share theirs.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 R = TypeVar("R")
-#: In the place of a default.
+#: Marks a field without a default.
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
 
 
 class Field(NamedTuple):
-    """One value of a record; without a default or a factory it has to be given."""
+    """One value of a record; without a default or a factory it must be given."""
 
     name: str = ""
     default: Any = MISSING
-    #: Makes the default of each record.
+    #: Makes the default of each record; None if there is none.
     factory: Any = None
     #: The option of a command line that fills it: svmcut.spec.options.Option.
     option: Any = None
@@ -58,18 +57,11 @@ def record(
 def record(
     cls: type | None = None, /, *, frozen: bool = True, eq: bool = True, kw_only: bool = False
 ) -> Any:
-    """Makes a record of a class: its fields are those that it annotates, behind those of the record
-    it derives from, or before them where these alone are given by name. A __repr__ of its own
-    stays.
+    """Make a record of a class: its fields are the annotated names.
 
-    Parameters
-    ----------
-    frozen : bool
-        Whether no field can be set once it is made.
-    eq : bool
-        Whether it equals another whose fields are equal, and not itself alone.
-    kw_only : bool
-        Whether its fields are given by name alone.
+    They follow those of the record it derives from, or precede them if only they are keyword-only.
+    With `frozen` no field can be set after creation; with `eq` records with equal fields are equal;
+    with `kw_only` fields are given by name only. A __repr__ that the class defines stays.
     """
     if cls is None:
         return partial(record, frozen=frozen, eq=eq, kw_only=kw_only)
@@ -108,21 +100,21 @@ def record(
 
 
 def fields(of: Any) -> tuple[Field, ...]:
-    """The fields of a record or of its class."""
+    """Return the fields of a record or of its class."""
     return tuple(of.__record__.values())
 
 
 def replace(of: R, /, **changes: Any) -> R:
-    """The record with some fields changed."""
-    return type(of)(**({name: getattr(of, name) for name in _known(of)} | changes))
+    """Return a copy of the record with some fields changed."""
+    return type(of)(**({name: getattr(of, name) for name in _fields_by_name(of)} | changes))
 
 
 def is_record(cls: type) -> bool:
-    """Whether a class is one of records."""
+    """Test that a class is a record."""
     return hasattr(cls, "__record__")
 
 
-def _known(of: Any) -> dict[str, Field]:
+def _fields_by_name(of: Any) -> dict[str, Field]:
     return of.__record__
 
 

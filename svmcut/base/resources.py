@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What this process may use of the computer, and the CPU seconds that parts of training take.
+"""Resources of the computer that this process may use, and the CPU seconds that parts of training
+take.
 
-Parts lie within each other, and a second counts for the innermost. Nothing is measured where nobody
-asked for it, and what is measured decides nothing.
+Parts may be nested; a second counts for the innermost. Seconds are measured only on request and
+never influence the result.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Callable, Iterator
 
 from svmcut.base.typing import Any
 
-#: What BLAS libraries read when they are loaded.
+#: Environment variables that BLAS libraries read when they are loaded.
 BLAS_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
     "OMP_NUM_THREADS",
@@ -29,9 +30,11 @@ BLAS_VARIABLES = (
 
 
 class _Blas:
-    """How many callers at once have BLAS in one thread; `single` where it was loaded so."""
+    """The state of the limit of BLAS to one thread."""
 
+    #: Whether BLAS was loaded with one thread.
     single = False
+    #: Number of callers that currently need the limit.
     callers = 0
     lock: Any = None
     controller: Any = None
@@ -39,16 +42,17 @@ class _Blas:
 
 
 def load_single_blas() -> None:
-    """One thread for BLAS, whatever the environment says; to be called before numpy is imported."""
+    """Set BLAS to one thread, whatever the environment says; call it before NumPy is imported."""
     os.environ.update(dict.fromkeys(BLAS_VARIABLES, "1"))
     _Blas.single = True
 
 
 @contextlib.contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Within it BLAS has one thread: its sums have other bytes with another number of them.
+    """Limit BLAS to one thread within the block: the bytes of its sums depend on the number of
+    threads.
 
-    The setting is the process's. The first of several threads makes it, and the last of them undoes
+    The setting belongs to the process. The first of several threads makes it, the last one undoes
     it.
     """
     if _Blas.single:
@@ -67,7 +71,7 @@ def one_blas_thread() -> Iterator[None]:
                     from threadpoolctl import ThreadpoolController
 
                     _Blas.controller = ThreadpoolController()
-                _freed()
+                _release_controller()
                 _Blas.limits = _Blas.controller.limit(limits=1, user_api="blas")
             _Blas.callers += 1
             entered = True
@@ -77,29 +81,29 @@ def one_blas_thread() -> Iterator[None]:
             with _Blas.lock:
                 _Blas.callers -= 1
                 if not _Blas.callers:
-                    _freed()
+                    _release_controller()
                     _Blas.limits.restore_original_limits()
-                    _freed()
+                    _release_controller()
 
 
-def _freed() -> None:
-    """From threadpoolctl 3.7 on the first thread that sets a limit is the only one that can, until
-    it is let go."""
+def _release_controller() -> None:
+    """Release the thread that set a limit: from threadpoolctl 3.7 on no other thread can set one
+    before."""
     for library in _Blas.controller.lib_controllers:
         if clear := getattr(library, "clear_controlling_thread", None):
             clear(force=True)
 
 
-def _alone() -> None:
-    """After a fork no other thread holds the lock or trains."""
+def _reset_after_fork() -> None:
+    """Reset the limit: after a fork no other thread holds the lock or trains."""
     _Blas.lock, _Blas.callers = None, 0
 
 
-os.register_at_fork(after_in_child=_alone)
+os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 def usable_cpus() -> int:
-    """CPUs by affinity and by the quota of the control group, at least 1."""
+    """Return the number of CPUs by affinity and by the quota of the control group, at least 1."""
     affinity = getattr(os, "sched_getaffinity", None)
     cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
     try:
@@ -113,7 +117,7 @@ def usable_cpus() -> int:
 
 
 def _address_space() -> int:
-    """Bytes of this process's address space; 0 where the system does not say."""
+    """Return the bytes of this process's address space; 0 if the system does not tell."""
     try:
         with open("/proc/self/statm", encoding="utf-8") as file:
             return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
@@ -122,18 +126,17 @@ def _address_space() -> int:
 
 
 def planned_memory(limit: float | None) -> float:
-    """Megabytes a trainer may plan with: 0.8 of those available, 4000 where nobody says, and no
-    more than the limit."""
+    """Return the megabytes a trainer may plan with: 0.8 of those available, 4000 if that is
+    unknown, and never more than the limit."""
     available = available_memory()
     return min(limit or math.inf, 0.8 * available if available is not None else 4000.0)
 
 
-def shortage(need: float, limit: float | None = None, least: float = 0.0) -> str:
-    """How many megabytes are available, or may be used, in words, where they are fewer than the
-    need; else nothing.
+def describe_shortage(need: float, limit: float | None = None, least: float = 0.0) -> str:
+    """Return a phrase with the megabytes available, or allowed by `limit`, if they are fewer than
+    the need; else an empty text.
 
-    Needs up to `least` are not doubted: a control group counts files that are merely cached as
-    used.
+    Needs up to `least` are not checked: a control group counts merely cached files as used.
     """
     available = limit if limit is not None or need <= least else available_memory()
     return (
@@ -142,8 +145,8 @@ def shortage(need: float, limit: float | None = None, least: float = 0.0) -> str
 
 
 def available_memory() -> float | None:
-    """Megabytes this process may still use: the system's, or less where a control group or a limit
-    says so."""
+    """Return the megabytes this process may still use: the system's, or less if a control group or
+    a limit says so."""
     bounds = []
     try:
         bounds.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -171,32 +174,28 @@ def available_memory() -> float | None:
     return min(bounds) / 1e6 if bounds else None
 
 
-#: Solving; kernel values; most violated labellings; feature vectors and products with them; what
-#: comes before.
+#: Parts: solving the QP; kernel values; most violated labellings; feature vectors and products with
+#: them; everything before.
 QP, KERNEL, ARGMAX, PSI, INIT = "QP", "kernel", "Argmax", "Psi", "init"
 
 
 class Stopwatch:
-    """The seconds of parts, as far as one thread runs them.
-
-    Attributes
-    ----------
-    seconds : dict of str to float
-        CPU seconds by part, those of all threads while it ran.
-    """
+    """CPU seconds of the parts that one thread runs."""
 
     def __init__(self) -> None:
+        #: CPU seconds by part, including those of other threads while it ran.
         self.seconds = dict.fromkeys((QP, KERNEL, ARGMAX, PSI, INIT), 0.0)
         self.thread = get_ident()
         self._within: list[str] = []
         self._last = 0.0
 
-    def run(self, name: str, function: Callable[..., Any], *words: Any, **named: Any) -> Any:
-        """The value of a function whose time is this part's, but for the parts within."""
+    def run(self, name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Return the value of a function whose time counts for this part, except that of nested
+        parts."""
         self._count()
         self._within.append(name)
         try:
-            return function(*words, **named)
+            return function(*args, **kwargs)
         finally:
             self._count()
             self._within.pop()
@@ -208,29 +207,29 @@ class Stopwatch:
         self._last = now
 
 
-#: The one that runs, where there is one.
-running: list[Stopwatch] = []
+#: The stopwatch that runs, if any.
+active_stopwatches: list[Stopwatch] = []
 
 
 @contextlib.contextmanager
-def watching() -> Iterator[Stopwatch]:
-    """Has the parts of this thread measured."""
-    running.append(Stopwatch())
+def measure_parts() -> Iterator[Stopwatch]:
+    """Measure the parts that this thread runs within the block."""
+    active_stopwatches.append(Stopwatch())
     try:
-        yield running[-1]
+        yield active_stopwatches[-1]
     finally:
-        running.pop()
+        active_stopwatches.pop()
 
 
-def part(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator of functions whose time is that of a part."""
+def timed_part(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate functions whose time counts for a part."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def timed(*words: Any, **named: Any) -> Any:
-            if not running or running[-1].thread != get_ident():
-                return function(*words, **named)
-            return running[-1].run(name, function, *words, **named)
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            if not active_stopwatches or active_stopwatches[-1].thread != get_ident():
+                return function(*args, **kwargs)
+            return active_stopwatches[-1].run(name, function, *args, **kwargs)
 
         return timed
 

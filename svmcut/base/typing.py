@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What modules need of `typing`, which a small run ends sooner than Python imports.
+"""The names of `typing` that modules need, without its import: that takes longer than many small
+runs.
 
     from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 
-Type checkers see typing's own. At run time names of annotations stand for nothing, NamedTuple makes
-its classes without a word of code, where typing's compiles a method and every annotation, half a
-millisecond a class and forty of them in a small run, and a Protocol is a class whose isinstance
-looks for the names.
+Type checkers see those of `typing`. At run time annotations mean nothing, NamedTuple makes its
+classes without compiling code (`typing` compiles a method and every annotation, half a millisecond
+per class), and isinstance of a Protocol looks for its names.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
 else:
 
     class Any:
-        """What stands in annotations alone."""
+        """A name for annotations only."""
 
         def __class_getitem__(cls, of):
             return cls
 
     BinaryIO = ClassVar = Literal = Self = TypeAlias = Any
 
-    def TypeVar(name, *of, **said):
+    def TypeVar(name, *constraints, **options):
         return Any
 
     def overload(function):
         return function
 
-    def dataclass_transform(**said):
+    def dataclass_transform(**options):
         return overload
 
-    class _Shape(type):
-        """The class of protocols."""
+    class _ProtocolMeta(type):
+        """The metaclass of protocols."""
 
         def __instancecheck__(cls, instance):
             if type.__instancecheck__(cls, instance):
@@ -58,11 +58,11 @@ else:
                 for name, value in names.items()
             )
 
-    class Protocol(metaclass=_Shape):
+    class Protocol(metaclass=_ProtocolMeta):
         """The base of protocols: see typing.Protocol."""
 
     def runtime_checkable(cls):
-        """Lets isinstance take what has all that a protocol names."""
+        """Let isinstance accept every object with all names of a protocol."""
         cls._names = {
             name: getattr(cls, name, None)
             for base in cls.__mro__[:-2]  # all but Protocol and object
@@ -72,17 +72,17 @@ else:
         return cls
 
     try:
-        from _collections import _tuplegetter as _Value
+        from _collections import _tuplegetter as _field_getter
     except ImportError:
         from operator import itemgetter
 
-        def _Value(index, doc):
+        def _field_getter(index, doc):
             return property(itemgetter(index), doc=doc)
 
     _new = tuple.__new__
 
-    class _Maker(type):
-        """Makes the class of what is annotated in a class right below NamedTuple."""
+    class _TupleMeta(type):
+        """Makes fields of the annotated names of a direct subclass of NamedTuple."""
 
         def __new__(cls, name, bases, namespace):
             if any(hasattr(base, "_fields") for base in bases):  # below such a class, as any other
@@ -93,7 +93,7 @@ else:
                 if [*defaults] != [*fields[len(fields) - len(defaults) :]]:
                     raise TypeError(f"{name}: a value with a default stands before one without")
                 for index, field in enumerate(fields):
-                    namespace[field] = _Value(index, f"Alias for field number {index}")
+                    namespace[field] = _field_getter(index, f"Alias for field number {index}")
                 namespace |= {"_fields": fields, "_field_defaults": defaults}
                 namespace["__match_args__"] = fields
             return super().__new__(cls, name, bases, {"__slots__": (), **namespace})
@@ -115,17 +115,17 @@ else:
                 ]
             )
 
-    class NamedTuple(tuple, metaclass=_Maker):
-        """The class of which those of named values are made: see typing.NamedTuple."""
+    class NamedTuple(tuple, metaclass=_TupleMeta):
+        """The base of tuples with named values: see typing.NamedTuple."""
 
         def __new__(cls, /, *given, **named):
             if named or len(given) != len(cls._fields):
-                given = cls._filled(given, named)
+                given = cls._fill(given, named)
             return _new(cls, given)
 
         @classmethod
-        def _filled(cls, given, named):
-            """All values, of those that are given by place and by name."""
+        def _fill(cls, given, named):
+            """Return all values from those given by position, by name and by default."""
             fields, known = cls._fields, len(given)
             if known > len(fields):
                 raise TypeError(f"{cls.__name__} takes {len(fields)} values, not {known}")
@@ -145,7 +145,7 @@ else:
 
         @classmethod
         def _make(cls, values):
-            """The tuple of these values, in the order of their names."""
+            """Return the tuple of these values, in the order of their names."""
             values = tuple(values)
             if len(values) != len(cls._fields):
                 raise TypeError(
@@ -154,14 +154,14 @@ else:
             return _new(cls, values)
 
         def _replace(self, /, **changes):
-            """The tuple with some values changed."""
+            """Return the tuple with some values changed."""
             values = [changes.pop(field, value) for field, value in zip(self._fields, self)]
             if changes:
                 raise ValueError(f"{type(self).__name__} has no {', '.join(changes)}")
             return _new(type(self), values)
 
         def _asdict(self):
-            """The values by their names."""
+            """Return the values by their names."""
             return dict(zip(self._fields, self))
 
         def __repr__(self):

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from svmcut.base.messages import Message, Parameter, in_python, printable
+from svmcut.base.messages import Message, Parameter, escape, word_for_python
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Csr
 from svmcut.data.labels import distinct, is_number
@@ -45,7 +45,7 @@ def advise_on_checkpoint(options: LearnOptions) -> list[str]:
     if options.checkpoint is None or options.resume or not exists(options.checkpoint):
         return []
     return [
-        f"{printable(options.checkpoint)} holds an unfinished run, which this one replaces; "
+        f"{escape(options.checkpoint)} holds an unfinished run, which this one replaces; "
         "add --resume to go on with it"
     ]
 
@@ -57,7 +57,7 @@ def advise_on_labels(words: Sequence[str]) -> list[str]:
         return []
     other = next(word for word in words if not is_number(word))
     return [
-        f"the label '{printable(other)}' is no number, so all labels are words, "
+        f"the label '{escape(other)}' is no number, so all labels are words, "
         f"'{numbers[0]}' too; correct it if it is a mistake"
     ]
 
@@ -151,7 +151,7 @@ def advise_on_validation(examples: Any, validation: Any, path: str) -> list[str]
     if not twice:
         return []
     return [
-        f"{twice:,} of the {held.n_rows:,} rows of {printable(path)} are training rows too, so "
+        f"{twice:,} of the {held.n_rows:,} rows of {escape(path)} are training rows too, so "
         "its measures are too good; hold out other rows"
     ]
 
@@ -186,7 +186,7 @@ def advise_on_scores(model: Any, tally: Any, path: str) -> list[str]:
     if unknown < MAX_UNKNOWN_SHARE * len(scores) or not model.w.any():
         return []
     return [
-        f"{unknown:,} of the {len(scores):,} rows of {printable(path)} have no feature that weighs "
+        f"{unknown:,} of the {len(scores):,} rows of {escape(path)} have no feature that weighs "
         "in the model; were they made as the training rows were, with the same numbers of features?"
     ]
 
@@ -199,7 +199,7 @@ def in_options(message: str, original: bool = False) -> str:
     from svmcut.cli.options import ROWS
 
     known = {option.field: option for option in ROWS}
-    return message.worded(partial(_flag, known, original))
+    return message.word(partial(_flag, known, original))
 
 
 def _flag(known: dict[str, Any], original: bool, parameter: Parameter) -> str:
@@ -207,7 +207,7 @@ def _flag(known: dict[str, Any], original: bool, parameter: Parameter) -> str:
 
     name, value = parameter
     if name not in known:
-        return in_python(parameter)
+        return word_for_python(parameter)
     option = known[name]
     if option.kind is FLAG:
         return option.flags[0].split("/")[parameter.texts(False) == "False"]

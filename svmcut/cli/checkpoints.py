@@ -12,7 +12,7 @@ from collections.abc import Callable
 from svmcut._version import __version__
 from svmcut.base import records
 from svmcut.base.errors import CheckpointError, ClusterError, OutputError
-from svmcut.base.messages import printable, without_secrets
+from svmcut.base.messages import escape, hide_secrets
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cli.guard import warn
 from svmcut.cli.options import rows
@@ -163,7 +163,7 @@ class Checkpoints:
         options."""
         checkpoint = read_checkpoint(self.path, self._classes)
         if checkpoint is None:
-            self._warn(f"no checkpoint at {printable(self.path)}; training starts afresh")
+            self._warn(f"no checkpoint at {escape(self.path)}; training starts afresh")
             return None
         identity, state = checkpoint
         differences = self._differences(identity)
@@ -287,7 +287,7 @@ def identifying_options(options: LearnOptions) -> dict[str, str]:
         if values[name]:
             values[name] = ",".join(repr(typed.value) for typed in values[name])
     return {
-        name: without_secrets(str(value))
+        name: hide_secrets(str(value))
         for name, value in values.items()
         if name not in OPTIONS_THAT_MAY_CHANGE
     }

@@ -11,7 +11,7 @@ import numpy as np
 
 from svmcut._native.text import format_pairs
 from svmcut.base.errors import UsageError
-from svmcut.base.messages import Parameter, join_names, printable
+from svmcut.base.messages import Parameter, escape, join_names
 from svmcut.base.typing import Any
 from svmcut.cli.files import redirect_log
 from svmcut.cli.panels import PanelCommand
@@ -132,13 +132,11 @@ def run_conversion(
                 output.write(
                     "".join(f"{_name_on_one_line(name)}\n" for name in encoding.features()).encode()
                 )
-        print(printable(f"Columns: {encoding.told()}"))
+        print(escape(f"Columns: {encoding.told()}"))
         if encoding.words:
             labels = _label_numbers(encoding.words)
             print(
-                printable(
-                    f"Labels: {join_names([*map('{} is {}'.format, labels, encoding.words)])}"
-                )
+                escape(f"Labels: {join_names([*map('{} is {}'.format, labels, encoding.words)])}")
             )
 
 
@@ -153,7 +151,7 @@ def _join(features: str, labels: str, target: str) -> None:
 
 
 def _name_on_one_line(name: str) -> str:
-    return printable(" ".join(name.split()))
+    return escape(" ".join(name.split()))
 
 
 def _label_numbers(words: tuple[str, ...]) -> list[str]:

@@ -10,7 +10,7 @@ import os
 import time
 
 from svmcut.base.errors import ClusterError, UsageError
-from svmcut.base.messages import printable
+from svmcut.base.messages import escape
 from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cli.termination import Terminated, pending_signal
 from svmcut.spec.catalog import SOLVERS
@@ -32,7 +32,7 @@ def remedy(path: str | None, checkpoints: Checkpoints | None, larger: str = "") 
         return ""
     if not checkpoints.has_state:
         return "no state was reached, the same command starts afresh"
-    return f"the state is in {printable(path)}, the same command with --resume{larger} goes on"
+    return f"the state is in {escape(path)}, the same command with --resume{larger} goes on"
 
 
 @contextlib.contextmanager

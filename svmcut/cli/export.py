@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 
 from svmcut.base.errors import UsageError
-from svmcut.base.messages import join_names, printable
+from svmcut.base.messages import escape, join_names
 from svmcut.base.typing import Any
 from svmcut.cli.files import redirect_log
 from svmcut.cli.panels import PanelCommand
@@ -81,7 +81,7 @@ def run_export(model_file: str, output_file: str, to: str | None = None) -> None
         with write_atomically(output_file) as output:
             write(model_file, row.first, output, model, True)
         for line in _left_out(model, chosen):
-            print(printable(line))
+            print(escape(line))
 
 
 def _can_express(to: str, model: Any) -> bool:

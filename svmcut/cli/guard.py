@@ -10,7 +10,7 @@ import os
 import sys
 
 from svmcut.base.errors import FileError, SvmcutError
-from svmcut.base.messages import Message, printable, without_secrets
+from svmcut.base.messages import Message, escape, hide_secrets
 from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cli.termination import (
     INTERRUPTED,
@@ -175,7 +175,7 @@ def _report(
         return error.exit_status
     if isinstance(error, OSError):
         _silence_stdout()
-        where = f": {printable(error.filename)}" if error.filename else ""
+        where = f": {escape(error.filename)}" if error.filename else ""
         _complain(f"{program()}: {error.strerror or error}{where}")
         return 1
     if isinstance(error, MemoryError):
@@ -208,7 +208,7 @@ def _complain(text: str) -> None:
     if sys.stderr is None:
         return
     with contextlib.suppress(OSError):
-        print(printable(without_secrets(text), lines=True), file=sys.stderr, flush=True)
+        print(escape(hide_secrets(text), lines=True), file=sys.stderr, flush=True)
 
 
 def _silence_stdout() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from svmcut import __version__
 from svmcut.base.errors import DataError, UsageError
-from svmcut.base.messages import printable
+from svmcut.base.messages import escape
 from svmcut.base.records import record
 from svmcut.base.resources import usable_cpus
 from svmcut.base.typing import Any
@@ -25,7 +25,7 @@ from svmcut.files.roles import File, check_roles
 from svmcut.files.text import BLOCK_BYTES, open_text
 from svmcut.formats import read_file
 from svmcut.inspection.facts import curves, distribution, facts
-from svmcut.scoring.probabilities import Reliability, Skill
+from svmcut.scoring.probabilities import ProbabilityLosses, Reliability
 from svmcut.spec.catalog import INPUTS, TASKS
 from svmcut.spec.entries import GRADES, NUMBERS, TAGS, TWO_CLASSES
 from svmcut.spec.kinds import PATH, integer
@@ -157,7 +157,7 @@ def run_inspection(model: str, options: InspectionOptions) -> list[str]:
         else:
             from svmcut.inspection.text import text_of
 
-            print(printable(text_of(document), lines=True), end="", flush=True)
+            print(escape(text_of(document), lines=True), end="", flush=True)
         if options.html is not None:
             from svmcut.inspection.page import page
 
@@ -201,7 +201,7 @@ def examine(model: str, options: InspectionOptions) -> tuple[dict[str, Any], lis
     highest = document["features"]["highest"]
     if words is not None and len(words) < highest:
         warnings.append(
-            f"{printable(options.names)} names {len(words)} features, the model has {highest}"
+            f"{escape(options.names)} names {len(words)} features, the model has {highest}"
         )
     if options.report is not None:
         certificate = _certificate(options.report, model, document)
@@ -334,7 +334,7 @@ def _measure_file(
     """Measures of a model on a file, the distribution of its scores, and warnings."""
     tasks, threads = tasks_of(scorer), usable_cpus()
     reader = make_task(tasks[-1], input=input)
-    skill, reliability = Skill(), Reliability()
+    skill, reliability = ProbabilityLosses(), Reliability()
     judges = (skill, reliability) if getattr(scorer, "has_probabilities", False) else ()
     blocks = reader.stream(path, threads=threads, **how)
     tally: Any = tally_blocks(reader, scorer, blocks, threads, judges=judges)

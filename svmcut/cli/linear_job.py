@@ -32,7 +32,12 @@ from svmcut.files.text import block_bytes_of, feed, open_text
 from svmcut.formats import marks
 from svmcut.formats.grammar import head_of_vectors, write_header
 from svmcut.formats.seals import Summed
-from svmcut.scoring.measures import ROUNDING, Aims, measures_of, negatives_of
+from svmcut.scoring.measures import (
+    ROUNDING,
+    MeasureTargets,
+    find_negative_range,
+    two_class_measures,
+)
 from svmcut.solvers import auto
 from svmcut.spec import refusals
 from svmcut.spec.catalog import AUTO, FORMATS, TASKS, measures
@@ -319,10 +324,10 @@ class _Run:
         """Prints facts about the model, and adds advice to the warnings."""
         options, job, outcome, values = self._options, self._job, self._outcome, {}
         if job.nnz <= training_report.MAX_MEASURED_VALUES:
-            aims, negatives = Aims(), job.n_rows - job.positives
+            aims, negatives = MeasureTargets(), job.n_rows - job.positives
             floors = (floor * (1 - ROUNDING) for floor in (aims.precision, aims.recall))
-            worth = job.worth(self._b, *floors, *negatives_of(aims.rates, negatives))
-            values = measures_of(worth, job.n_rows, aims).values
+            worth = job.worth(self._b, *floors, *find_negative_range(aims.rates, negatives))
+            values = two_class_measures(worth, job.n_rows, aims).values
         if any(values.get(one.name) == 0 for one in measures(TASK).values() if one.none):
             from svmcut.cli.advice import advise_on_errors
 

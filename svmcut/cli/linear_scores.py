@@ -22,14 +22,14 @@ from svmcut.files.text import feed, open_text
 from svmcut.formats import marks
 from svmcut.formats.grammar import LINE_LIMIT, HeaderLines
 from svmcut.formats.seals import split_seal
-from svmcut.scoring.measures import ROUNDING, measures_of, negatives_of
+from svmcut.scoring.measures import ROUNDING, find_negative_range, two_class_measures
 from svmcut.spec.catalog import FORMATS, MARKED
 from svmcut.tasks.row_lines import TASK, ClassificationLines, aims_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from svmcut.scoring.measures import Measured
+    from svmcut.scoring.measures import Measures
 
 #: Bytes of examples from which on a run says what it does before it is done.
 MAX_QUIET_BYTES = 1 << 28
@@ -153,10 +153,10 @@ def _check_rows(scorer: LinearScorer, model: Any, options: ScoringOptions) -> No
         raise Unusual
 
 
-def _count(scorer: LinearScorer, model: Any) -> tuple[Measured, _Tally]:
+def _count(scorer: LinearScorer, model: Any) -> tuple[Measures, _Tally]:
     """Measures of all rows, and their counts."""
     aims = aims_of(model.loss, model.parameter)
     negatives = scorer.rows - scorer.positives
     floors = (floor * (1 - ROUNDING) for floor in (aims.precision, aims.recall))
-    worth = scorer.worth(*floors, *negatives_of(aims.rates, negatives))
-    return measures_of(worth, scorer.rows, aims), _Tally(model, scorer.rows, worth)
+    worth = scorer.worth(*floors, *find_negative_range(aims.rates, negatives))
+    return two_class_measures(worth, scorer.rows, aims), _Tally(model, scorer.rows, worth)

@@ -183,10 +183,10 @@ def _check_threshold(options: LearnOptions) -> None:
 
 def promised(options: LearnOptions) -> Promises:
     """What the threshold of a run is to promise."""
-    from svmcut.scoring.thresholds import promises
+    from svmcut.scoring.thresholds import make_promises
 
     confidence = USUAL_CONFIDENCE if options.confidence is None else options.confidence
-    return promises(dict(options.at_least or ()), options.maximise, confidence)
+    return make_promises(dict(options.at_least or ()), options.maximise, confidence)
 
 
 def _check_input(options: LearnOptions) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from svmcut.base.messages import without_secrets
+from svmcut.base.messages import hide_secrets
 from svmcut.base.typing import Any
 from svmcut.files.output import write_atomically
 
@@ -44,7 +44,7 @@ _OF_FILES = ("options", "model", "file", "warnings", "report", "trace", "data", 
 
 def _redact(value: Any) -> Any:
     if isinstance(value, str):
-        return without_secrets(value)
+        return hide_secrets(value)
     if isinstance(value, dict):
         return {key: _redact(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

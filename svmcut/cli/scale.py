@@ -55,7 +55,7 @@ def scale(lower, upper, labels, save, restore, example_file):
     With -r it is read once.
     """
     from svmcut.base.errors import UsageError
-    from svmcut.base.messages import printable
+    from svmcut.base.messages import escape
     from svmcut.cli.guard import warn
     from svmcut.files.output import descriptor_of
     from svmcut.files.roles import File, check_roles
@@ -86,10 +86,10 @@ def scale(lower, upper, labels, save, restore, example_file):
     if ranges and not lower is upper is None:
         warn(
             "svmcut scale",
-            f"-l and -u have no effect: the limits are those of {printable(restore)}",
+            f"-l and -u have no effect: the limits are those of {escape(restore)}",
         )
     if ranges and ranges.labels and labels:
-        warn("svmcut scale", f"-y has no effect: the limits are those of {printable(restore)}")
+        warn("svmcut scale", f"-y has no effect: the limits are those of {escape(restore)}")
     done = scale_examples(
         example_file,
         Limits(limits, label_limits),
@@ -102,8 +102,8 @@ def scale(lower, upper, labels, save, restore, example_file):
         )
         warn(
             "svmcut scale",
-            f"{printable(restore)}: no range for {done.missing} features of "
-            f"{printable(example_file)}, left out: {first}",
+            f"{escape(restore)}: no range for {done.missing} features of "
+            f"{escape(example_file)}, left out: {first}",
         )
     if done.after > done.before:
         warn(

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from svmcut.base.messages import printable
+from svmcut.base.messages import escape
 from svmcut.base.records import record
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.files.roles import File, check_roles
@@ -12,7 +12,7 @@ from svmcut.spec.parameters import DEFAULTS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from svmcut.scoring.measures import Measured
+    from svmcut.scoring.measures import Measures
     from svmcut.tasks.presentation import Presentation
 
 
@@ -113,7 +113,7 @@ def check_files(
 def print_lines(
     shown: Presentation,
     predicted: Any,
-    measured: Measured | None,
+    measured: Measures | None,
     scorer: Any,
     options: ScoringOptions,
 ) -> None:
@@ -136,4 +136,4 @@ def print_lines(
     if not plain and options.verbosity >= 1:
         print(shown.losses(measured), end="", flush=True)
     text = shown.plain(tally, measured, scorer) if plain else shown.measures(measured)
-    print(printable(text + shown.table(tally), lines=True), end="", flush=True)
+    print(escape(text + shown.table(tally), lines=True), end="", flush=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from svmcut import __version__
 from svmcut.base.errors import ModelError, UsageError
-from svmcut.base.messages import Message, join_names, without_secrets
+from svmcut.base.messages import Message, hide_secrets, join_names
 from svmcut.base.records import replace
 from svmcut.base.typing import Any, NamedTuple
 from svmcut.cli import advice
@@ -234,7 +234,7 @@ def run_scoring(
         name = options.task or own[-1 if queries or options.unlabelled else 0]
         warnings = _collect_warnings(predicted, name, scorer, files, options)
         if file.is_changed and options.task is None:
-            warnings.insert(0, Message("{}: {}", without_secrets(files.model), file.caution))
+            warnings.insert(0, Message("{}: {}", hide_secrets(files.model), file.caution))
         measures = print_measures(predicted, name, scorer, options)
         if options.report is not None:
             seconds = dict(predicted.seconds, total=time.perf_counter() - began)
@@ -319,12 +319,12 @@ def decoding_task(task: Any, scorer: Any, files: Files, options: ScoringOptions)
         raise UsageError("{} needs all states; leave out {beam}", name)
     if options.partial and options.input != COLUMNS:
         raise UsageError("--partial is for tokens in columns; leave it out")
-    from svmcut.scoring.chunks import parts_of, rules_of
+    from svmcut.scoring.chunks import scheme_rules, split_tags
     from svmcut.tasks.decoding import Decoding
 
     if options.scheme is not None:
-        parts = None if scorer.names is None else parts_of(scorer.names.tags)
-        if rules_of(parts, options.scheme) is None:
+        parts = None if scorer.names is None else split_tags(scorer.names.tags)
+        if scheme_rules(parts, options.scheme) is None:
             letters = [f"{letter}-TYPE" for letter in SCHEMES[options.scheme] if letter != "O"]
             message = "--scheme {} needs the tags O, {}, and the model has others"
             raise ModelError(files.model, Message(message, options.scheme, join_names(letters)))

@@ -7,7 +7,7 @@ import numpy as np
 
 from svmcut import __version__
 from svmcut.base.errors import TrainingError
-from svmcut.base.messages import Message, printable, without_secrets
+from svmcut.base.messages import Message, escape, hide_secrets
 from svmcut.base.records import record, replace
 from svmcut.base.resources import usable_cpus
 from svmcut.base.typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from svmcut.cli.report import write_report
 from svmcut.cli.training_report import fact
 from svmcut.files.roles import File, check_roles
 from svmcut.formats import read_file, write_model, written_and_read
-from svmcut.scoring.thresholds import Promises, promises
+from svmcut.scoring.thresholds import Promises, make_promises
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.tasks.protocol import input_for, make_task, names_for, tasks_of
@@ -51,7 +51,7 @@ def run_threshold(dev: str, model_file: str, target: str, options: ThresholdOpti
     report, zero_based = options.report, options.zero_based
     outputs = [File("OUT", target), *([] if report is None else [File("--report", report)])]
     check_roles([File("DEV", dev), File("MODEL", model_file)], outputs)
-    promise = promises(dict(options.at_least), options.maximise, options.confidence)
+    promise = make_promises(dict(options.at_least), options.maximise, options.confidence)
     file = read_file(model_file, zero_based=zero_based)
     model: Any = file.model
     check_two_classes(model, model_file)
@@ -66,10 +66,10 @@ def run_threshold(dev: str, model_file: str, target: str, options: ThresholdOpti
     with redirect_log(outputs):
         write_model(target, chosen.model)
         for line in threshold_lines(chosen, promise):
-            print(printable(line))
-        print(fact("Model", printable(without_secrets(target))))
+            print(escape(line))
+        print(fact("Model", escape(hide_secrets(target))))
     if file.is_changed:
-        warn("svmcut threshold", Message("{}: {}", without_secrets(model_file), file.caution))
+        warn("svmcut threshold", Message("{}: {}", hide_secrets(model_file), file.caution))
     if report is not None:
         head = {"command": "threshold", "version": __version__}
         write_report(report, head | chosen.document(promise) | chosen.values)

@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from svmcut.base.errors import DataError
-from svmcut.base.messages import printable
+from svmcut.base.messages import escape
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cli import advice, training_report
@@ -289,7 +289,7 @@ class Training:
         self._say(choice.table(), end="")
         self._warnings += choice.advice(self.examples)
         if not search.complete:
-            self._failures.append(f"{printable(options.model_file)}: {choice.failure()}")
+            self._failures.append(f"{escape(options.model_file)}: {choice.failure()}")
         self._grid = choice.report()
         self.options = choice.best_options()
         if choice.needs_new_driver:
@@ -353,7 +353,7 @@ class Training:
         self.outcomes.append(outcome)
         self._warnings.extend(map(in_options, outcome.warnings))
         if not outcome.done:
-            self._failures.append(f"{printable(target)}: {stop_reason(outcome)}")
+            self._failures.append(f"{escape(target)}: {stop_reason(outcome)}")
         if path or options.validate:
             measured = measured or self._measure_all(outcome.model)
             self.rows.append(training_report.path_row(cost, target, outcome) | measured)
@@ -540,7 +540,7 @@ class Training:
         if self._search is not None and not self._search.complete:
             last = remedy(options.checkpoint, self._checkpoints, " and larger limits")
         if last is not None and not self._failures:
-            self._failures.append(f"{printable(options.model_file)}: stopped by a limit")
+            self._failures.append(f"{escape(options.model_file)}: stopped by a limit")
         if last is not None:
             self._failures[-1] += f"; {last}"
         self._warnings += self._failures

@@ -10,7 +10,7 @@ import resource
 import sys
 
 from svmcut._version import __version__
-from svmcut.base.messages import as_word, printable, without_secrets
+from svmcut.base.messages import escape, hide_secrets, quote_word
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cli.endings import stop_reason
 from svmcut.cli.guard import drop_stdout
@@ -34,7 +34,7 @@ def out(text: str = "", end: str = "\n") -> None:
     """Prints at once; nothing if standard output is closed, and no more after it failed: training
     goes on without its log."""
     try:
-        print(printable(without_secrets(text), lines=True), end=end, flush=True)
+        print(escape(hide_secrets(text), lines=True), end=end, flush=True)
     except OSError as error:
         drop_stdout()
         if not isinstance(error, BrokenPipeError):
@@ -346,5 +346,5 @@ def model_lines(target: str, details: dict[str, Any]) -> list[str]:
         lines.append(fact("Probabilities", calibration_text(details)))
     if target == "-":
         return lines
-    scoring = f"svmcut classify TEST_FILE {printable(as_word(target))} PREDICTIONS"
-    return [*lines, fact("Model", printable(target)), fact("Next", scoring)]
+    scoring = f"svmcut classify TEST_FILE {escape(quote_word(target))} PREDICTIONS"
+    return [*lines, fact("Model", escape(target)), fact("Next", scoring)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmcut.base.messages import printable
+from svmcut.base.messages import escape
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cli.proving import deciding_driver
@@ -64,7 +64,7 @@ class UpdateTraining(Training):
     def _driver_of(self, settings: Settings, time_limit: float | None) -> Driver:
         driver = self._task.plan(self.examples, settings, time_limit)
         options, model = self.options, self._model
-        name = printable(options.initial or "")
+        name = escape(options.initial or "")
         check_earlier(model, name, driver.settings, driver.marks.get("labels"))
         earlier = Earlier.of(model, name, self._change, self.examples)
         trains = not {"gap", "epsilon", "until_decided"}.isdisjoint(options.given or ())

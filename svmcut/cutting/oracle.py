@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmcut.base.resources import ARGMAX, PSI, part
+from svmcut.base.resources import ARGMAX, PSI, timed_part
 from svmcut.base.typing import Any, NamedTuple, Protocol
 from svmcut.cutting.bundle import Cut
 from svmcut.cutting.line_search import LinePoint, Products, ScoreLine, line_minimum
@@ -129,7 +129,7 @@ class Normals(Kept):
             "both or none",
         )
 
-    @part(PSI)
+    @timed_part(PSI)
     def of(self, coef):
         """A^T coef in one pass, over changed rows alone where that is cheaper."""
         if self._a is not None and self._age < self._refresh:
@@ -179,11 +179,11 @@ class RiskOracle:
         scores = self._scores(w)
         return self.make_point(w, scores, self.linearize(scores))
 
-    @part(PSI)
+    @timed_part(PSI)
     def _scores(self, w):
         return self.space.scores(w)
 
-    @part(ARGMAX)
+    @timed_part(ARGMAX)
     def linearize(self, scores) -> Linearization:
         """The linearization of R at these scores."""
         return self.risk.linearize(scores)
@@ -214,7 +214,7 @@ class _Line:
 
     _line: Any
 
-    @part(PSI)
+    @timed_part(PSI)
     def __init__(self, oracle: RiskOracle, here: Point, w, squared: float):
         space = oracle.space
         self._oracle, self._here, self._w = oracle, here, w
@@ -246,7 +246,7 @@ class FormedLine(_Line):
         self._line = ScoreLine(oracle.risk, here.known.scores, self._rates, here.known.cut)
         self._base = here.known.scores
 
-    @part(ARGMAX)
+    @timed_part(ARGMAX)
     def minimum(self, C: float, gap: float) -> float:
         risk, here = self._oracle.risk, self._here
         if self._oracle.exact:
@@ -281,7 +281,7 @@ class ValuedLine(_Line):
         self._target = None
         self._line = oracle.risk.along(here.known.scores, self._rates, here.known.cut)
 
-    @part(ARGMAX)
+    @timed_part(ARGMAX)
     def minimum(self, C: float, gap: float) -> float:
         self._lowest = line_minimum(
             self._line, self._products, C, _VALUED_TOLERANCE * gap, first=FIRST_STEP

@@ -5,14 +5,12 @@ again."""
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, NamedTuple
+from svmcut.base.typing import NamedTuple
 from svmcut.data.examples import Csr, Examples, stack_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def row_keys(X: Csr, y: NDArray[np.float64]) -> NDArray[np.int64]:

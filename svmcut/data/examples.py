@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError
 from svmcut.base.records import field, record, replace
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
     from scipy.sparse import csr_matrix
 
 #: Largest number of a tag of sequences.

@@ -10,15 +10,13 @@ the last one stopped: sizes of folds, and the counts of every class in them, dif
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import UsageError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.entries import GRADES
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Fold(NamedTuple):

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
+from svmcut.data.examples import Csr
 from svmcut.spec.kinds import GAMMAS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Csr
 
 
 def gamma_of(gamma: Any, X: Csr, values: NDArray | None = None) -> Any:

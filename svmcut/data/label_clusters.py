@@ -15,13 +15,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import label_index, sparse
-from svmcut.base.typing import TYPE_CHECKING, NamedTuple
+from svmcut.base.typing import NamedTuple
 from svmcut.data.examples import Csr
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: Children of a node at most; halvings that take so many.
 WIDEST, HALVINGS = 64, 6

@@ -12,14 +12,12 @@ They are linear in s, so that the difference of two labellings is a sparse vecto
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import chain, sparse
-from svmcut.base.typing import TYPE_CHECKING, NamedTuple
+from svmcut.base.typing import NamedTuple
 from svmcut.data.examples import Csr, Sequences
 from svmcut.spec import schemas
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Labelling(NamedTuple):

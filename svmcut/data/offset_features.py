@@ -9,13 +9,11 @@ gains.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.messages import Message
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.data.examples import Csr
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: What is told: a rounding above this part of the spread; a mean above so many spreads, where there
 #: is a bias.

@@ -10,14 +10,11 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.data.examples import Csr, Examples
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 BLOCK = 1 << 22  # values in work at once
 TILE = 256  # rows of a square of values that fits a cache

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from svmcut._native import multiclass, sparse
 from svmcut.base.errors import DataError, SvmcutError, UsageError
-from svmcut.base.messages import Parameter, in_python, word_message
+from svmcut.base.messages import Parameter, word_for_python, word_message
 from svmcut.base.records import replace
 from svmcut.base.resources import one_blas_thread, usable_cpus
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -73,9 +73,9 @@ def word(parameter: Parameter) -> str:
     """A parameter as an estimator has it."""
     name, value = parameter
     if name not in WORDS:
-        return in_python(parameter)
+        return word_for_python(parameter)
     own = {theirs: ours for ours, theirs in MULTI_CLASS.items()}
-    return in_python(
+    return word_for_python(
         Parameter(WORDS[name], own.get(value, value) if isinstance(value, str) else value)
     )
 

@@ -21,7 +21,11 @@ from svmcut.data.labels import SIGNS
 from svmcut.estimators.base import Trained, numeric, threads_of
 from svmcut.estimators.bases import ClassifierMixin
 from svmcut.estimators.names import words_of
-from svmcut.scoring.probabilities import fit_temperature, of_several, of_two
+from svmcut.scoring.probabilities import (
+    fit_temperature,
+    multiclass_probabilities,
+    two_class_probabilities,
+)
 from svmcut.spec.catalog import TASKS
 from svmcut.tasks.protocol import make_task
 from svmcut.tasks.weights import balanced_weights
@@ -161,9 +165,9 @@ class Machines(ClassifierMixin, Trained):
         scores = self.decision_function(X)
         self._check_calibrated()
         return (
-            of_two(scores, self._calibration)
+            two_class_probabilities(scores, self._calibration)
             if scores.ndim == 1
-            else of_several(scores, self._calibration)
+            else multiclass_probabilities(scores, self._calibration)
         )
 
     def _check_calibrated(self) -> None:

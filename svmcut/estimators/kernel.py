@@ -22,7 +22,7 @@ from svmcut.estimators.bases import Expanded, OfKernels
 from svmcut.estimators.classes import Machines, with_probability
 from svmcut.estimators.regression import Regressor
 from svmcut.models import KernelMulticlassModel
-from svmcut.scoring.probabilities import of_pairs
+from svmcut.scoring.probabilities import couple_pairs
 from svmcut.spec import catalog
 from svmcut.spec.catalog import AUTO, BASIS_KINDS, PRECOMPUTED, SMO, SOLVERS
 from svmcut.training.settings import choose_kernel_solver
@@ -339,7 +339,7 @@ class KernelSVM(Expanded, Expansions, Machines):
         rows = self._rows(X)
         self._check_calibrated()
         decisions = model.decisions(rows, threads_of(self.n_jobs))
-        return of_pairs(decisions, model.sigmoids, len(self.classes_))
+        return couple_pairs(decisions, model.sigmoids, len(self.classes_))
 
     def _of_classes(self, names: NDArray[np.float64]) -> KernelMulticlassModel:
         model = self._kernel_machines[0]

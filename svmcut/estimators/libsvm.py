@@ -22,7 +22,7 @@ from svmcut.estimators.bases import finite_cost, given_tube
 from svmcut.estimators.classes import class_weights, with_probability
 from svmcut.estimators.kernel import Expansions, KernelSVM, KernelSVMRegressor
 from svmcut.models import pairs_of
-from svmcut.scoring.probabilities import of_pairs, of_two
+from svmcut.scoring.probabilities import couple_pairs, two_class_probabilities
 from svmcut.spec.catalog import AUTO, BASIS_KINDS
 from svmcut.spec.kinds import BALANCED
 from svmcut.tasks.weights import balanced_weights
@@ -334,8 +334,8 @@ class SVC(Attributes, KernelSVM):
         decisions = self._decisions(X)
         self._check_calibrated()
         if len(self.classes_) == 2:
-            return of_two(decisions[:, 0], self._calibration)
-        return of_pairs(decisions, self._kernel_machines[0].sigmoids, len(self.classes_))
+            return two_class_probabilities(decisions[:, 0], self._calibration)
+        return couple_pairs(decisions, self._kernel_machines[0].sigmoids, len(self.classes_))
 
     def _sigmoids(self) -> NDArray[np.float64]:
         """(pairs, 2) A and B."""

@@ -25,8 +25,8 @@ from svmcut.formats import write_model
 from svmcut.models import LabelTreeModel, SparseLabelModel
 from svmcut.models.decoding import Lattice
 from svmcut.models.label_trees import BEAM
-from svmcut.scoring.chunks import ChunkCounts, parts_of
-from svmcut.scoring.tops import Ranked, best, leading
+from svmcut.scoring.chunks import ChunkCounts, split_tags
+from svmcut.scoring.tops import TopScores, rank_best, select_top_scores
 from svmcut.tasks.protocol import BLOCK_NUMBERS
 
 if TYPE_CHECKING:
@@ -175,12 +175,12 @@ class MultilabelSVM(Intercept, Trained):
         width, n = min(int(k), len(names)), rows.n_rows
         columns, values = np.zeros((n, width), np.int64), np.full((n, width), -np.inf)
         for start, ranked in self._ranked(rows, width, threads):
-            at, rank = best(ranked, width)
+            at, rank = rank_best(ranked, width)
             own = start + ranked.row[at], rank
             columns[own], values[own] = names[ranked.place[at]], ranked.score[at]
         return columns, values
 
-    def _ranked(self, rows: Csr, k: int, threads: int) -> Iterator[tuple[int, Ranked]]:
+    def _ranked(self, rows: Csr, k: int, threads: int) -> Iterator[tuple[int, TopScores]]:
         """The k best labels of some rows, and others, and the first of the rows."""
         if isinstance(self._model, LabelTreeModel):
             yield 0, self._model.search(rows, max(BEAM, k), threads, k)[0]
@@ -188,7 +188,7 @@ class MultilabelSVM(Intercept, Trained):
         step, n = max(1, BLOCK_NUMBERS // max(1, len(self._model.names))), rows.n_rows
         for start in range(0, n, step):
             part = rows.rows(start, min(n, start + step))
-            yield start, leading(self._model.scores(part, threads), max(1, k), threads)
+            yield start, select_top_scores(self._model.scores(part, threads), max(1, k), threads)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """(n, K) indicator of the best set of every row."""
@@ -394,7 +394,7 @@ class ChainSVM(Trained):
         if not chunk:
             return float(np.mean([a == b for a, b in pairs]))
         tags = sorted({str(tag) for pair in pairs for tag in pair})
-        parts = parts_of(tags)
+        parts = split_tags(tags)
         if parts is None:
             raise DataError("y", "tags say no chunks; expected O, and B, I, E or S with a type")
         places = {tag: k for k, tag in enumerate(tags)}

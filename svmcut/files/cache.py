@@ -31,7 +31,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from svmcut.base.errors import DataError, OutputError, UsageError
-from svmcut.base.messages import Message, without_secrets
+from svmcut.base.messages import Message, hide_secrets
 from svmcut.base.typing import Any
 from svmcut.data.examples import Csr, Examples, Source, stack_rows
 from svmcut.files import remote
@@ -239,8 +239,8 @@ def _write(
     }
     about = {
         "format": FORMAT,
-        "files": [without_secrets(_real(path)) for path in paths],
-        "name": without_secrets(name),
+        "files": [hide_secrets(_real(path)) for path in paths],
+        "name": hide_secrets(name),
         "rows": n,
         "nonzeros": nnz,
         "features": features,

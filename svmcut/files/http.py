@@ -18,7 +18,7 @@ import urllib.parse
 import urllib.request
 
 from svmcut._version import __version__
-from svmcut.base.errors import CHANGED
+from svmcut.base.errors import FILE_CHANGED
 from svmcut.base.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class HttpFile(io.RawIOBase):
             self.size, self.stamps = size, stamps
         elif stamps != self.stamps or (size is not None and size != self.size):
             answer.close()
-            raise OSError(CHANGED)
+            raise OSError(FILE_CHANGED)
         return answer
 
 

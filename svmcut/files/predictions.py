@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from svmcut._native.text import format_integers, format_scores
-from svmcut.base.messages import printable
+from svmcut.base.messages import escape
 from svmcut.base.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def write_short_scores(output: Output, scores: NDArray[np.float64], signed: bool
 def write_labels(output: Output, scores: NDArray[np.float64], labels: tuple[str, ...]) -> None:
     """(n,) scores as the label they predict: the second where the score is above 0, else the
     first."""
-    lines = np.array([f"{printable(label)}\n".encode() for label in labels], object)
+    lines = np.array([f"{escape(label)}\n".encode() for label in labels], object)
     output.write(b"".join(lines[(scores > 0).astype(np.int8)].tolist()))
 
 
@@ -52,7 +52,7 @@ def write_classes(
 ) -> None:
     """(n, K) scores as lines ``LABEL s1 .. sK`` of the first class with the largest; alone the
     label."""
-    texts = [*map(printable, labels)]
+    texts = [*map(escape, labels)]
     names = [texts[k] for k in np.argmax(scores, axis=1).tolist()] if scores.size else []
     if alone:
         output.write("".join(f"{name}\n" for name in names).encode())
@@ -76,7 +76,7 @@ def write_probabilities(
     row = " ".join(["%.8g"] * probabilities.shape[1]) + "\n"
     lines = (row % tuple(values) for values in probabilities.tolist())
     if labels is not None:
-        texts = [*map(printable, labels)]
+        texts = [*map(escape, labels)]
         lines = (f"{texts[k]} {line}" for k, line in zip(chosen.tolist(), lines, strict=True))
     output.write("".join(lines).encode())
 
@@ -92,7 +92,7 @@ def write_names(
 ) -> None:
     """(tokens,) tags by name, one a line, and an empty line behind every sequence, as crfsuite tag
     writes them."""
-    texts = [f"{printable(name)}\n" for name in names]
+    texts = [f"{escape(name)}\n" for name in names]
     lines = [texts[tag] for tag in tags.tolist()]
     for end in (indptr[1:] - indptr[0]).tolist():
         lines[end - 1] += "\n"

@@ -14,7 +14,7 @@ import errno
 import io
 import os
 
-from svmcut.base.errors import CHANGED, SvmcutError, UsageError
+from svmcut.base.errors import FILE_CHANGED, SvmcutError, UsageError
 from svmcut.base.messages import join_names
 from svmcut.base.patterns import pattern
 from svmcut.base.typing import TYPE_CHECKING, Any
@@ -260,7 +260,7 @@ class _Remote(io.RawIOBase):
     def check_unchanged(self) -> None:
         """Refuses, as an OSError, a file that is in another state by now."""
         if _state(*self._there) != self._before:
-            raise OSError(CHANGED)
+            raise OSError(FILE_CHANGED)
 
     def readable(self) -> bool:
         return True

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from svmcut.base.errors import CHANGED, DataError, MemoryLimitError, SvmcutError
+from svmcut.base.errors import FILE_CHANGED, DataError, MemoryLimitError, SvmcutError
 from svmcut.base.messages import Message
 from svmcut.base.resources import available_memory
 from svmcut.base.typing import TYPE_CHECKING, Protocol
@@ -230,7 +230,7 @@ class Text:
 
     def _check_unchanged(self) -> None:
         if self.state != self._stat():
-            raise DataError(self.path, CHANGED)
+            raise DataError(self.path, FILE_CHANGED)
         if (check := getattr(self.raw, "check_unchanged", None)) is not None:
             check()
 

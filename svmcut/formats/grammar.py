@@ -8,7 +8,7 @@ import math
 
 from svmcut._native.text import ExpansionFault, format_pairs, parse_expansion
 from svmcut.base.errors import MemoryLimitError, ModelError
-from svmcut.base.resources import shortage
+from svmcut.base.resources import describe_shortage
 from svmcut.base.typing import TYPE_CHECKING, BinaryIO
 from svmcut.models.kernels import Kernel
 from svmcut.spec.catalog import KERNELS
@@ -160,7 +160,7 @@ class HeaderLines:
         MemoryLimitError
         """
         need = 8e-6 * numbers
-        if there := shortage(need, least=100):
+        if there := describe_shortage(need, least=100):
             raise MemoryLimitError(
                 "{}: its weights take {:,.0f} MB, and {}", self.path, need, there
             )

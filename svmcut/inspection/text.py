@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from itertools import zip_longest
 
-from svmcut.base.messages import join_names, printable
+from svmcut.base.messages import escape, join_names
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.spec.catalog import FORMATS, measures
 
@@ -53,7 +53,7 @@ def text_of(document: dict[str, Any]) -> str:
         blocks.append([f"Measures on {data['examples']} examples of {data['file']}", *lines])
         if "scores" in data:
             blocks.append(["Scores", *_table(scores_table(data["scores"]))])
-    return "\n\n".join("\n".join(map(printable, block)) for block in blocks) + "\n"
+    return "\n\n".join("\n".join(map(escape, block)) for block in blocks) + "\n"
 
 
 def number(value: float | None) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from svmcut._native import sparse
 from svmcut.base.errors import MemoryLimitError
 from svmcut.base.records import field, record
-from svmcut.base.resources import one_blas_thread, shortage
+from svmcut.base.resources import describe_shortage, one_blas_thread
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.examples import Csr, Names
 from svmcut.models import facts
@@ -95,7 +95,7 @@ def check_lattice(shape: ChainShape, sequences: NDArray[np.int64]) -> None:
         * longest
         * (shape.node_size + shape.n_tags ** max(0, shape.transition_order - 1) * shape.stride)
     )
-    if there := shortage(need, least=100):
+    if there := describe_shortage(need, least=100):
         refusal = (
             f"a sequence of {longest} tokens at transition order {shape.transition_order} needs "
             f"about {need:,.0f} MB "

@@ -9,7 +9,7 @@ from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.labels import label_texts
 from svmcut.models.base import CERTIFICATES, BaseModel, ball_of
-from svmcut.scoring.probabilities import fit_temperature, of_several
+from svmcut.scoring.probabilities import fit_temperature, multiclass_probabilities
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
 
@@ -50,7 +50,7 @@ class SeveralClasses(BaseModel):
 
     def probabilities(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, K) of the classes, of a model that has them."""
-        return of_several(decisions, self.temperature)
+        return multiclass_probabilities(decisions, self.temperature)
 
     def calibrated(
         self, scores: NDArray, places: NDArray[np.int64], weights: NDArray | None

@@ -21,7 +21,7 @@ import numpy as np
 
 from svmcut._native import chain, sparse
 from svmcut.base.errors import MemoryLimitError
-from svmcut.base.resources import shortage
+from svmcut.base.resources import describe_shortage
 from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 from svmcut.data.examples import Csr
 from svmcut.models.chain import ChainShape
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.models.chain import TagsModel
-    from svmcut.scoring.chunks import Rules
+    from svmcut.scoring.chunks import SchemeRules
 
 _STEPS = 60
 #: Larger temperatures mean that every sequence held out is right by far.
@@ -62,7 +62,7 @@ class Lattice:
         model: TagsModel,
         X: Csr,
         sequences: NDArray[np.int64],
-        rules: Rules | None = None,
+        rules: SchemeRules | None = None,
         given: NDArray[np.int32] | None = None,
         threads: int = 1,
     ):
@@ -79,7 +79,9 @@ class Lattice:
         self.shape = shape
         self.chains, self.sequences = _chains(shape, sequences), sequences
 
-    def _obey(self, rules: Rules, shape: ChainShape, sequences: NDArray[np.int64]) -> ChainShape:
+    def _obey(
+        self, rules: SchemeRules, shape: ChainShape, sequences: NDArray[np.int64]
+    ) -> ChainShape:
         K = shape.n_tags
         first, last = sequences[:-1], sequences[1:] - 1
         self.nodes[np.ix_(first, np.flatnonzero(~rules.first))] = -math.inf
@@ -141,7 +143,7 @@ class Lattice:
         shape = self.shape
         states = self.chains.n_tokens * shape.n_tags ** max(0, shape.transition_order - 1)
         need = 24e-6 * count * states * shape.stride
-        if there := shortage(need, least=100):
+        if there := describe_shortage(need, least=100):
             raise MemoryLimitError(
                 "the {} best labellings need about {:,.0f} MB for their states and {}; ask for "
                 "fewer",

@@ -15,7 +15,7 @@ from svmcut.models.classes import SeveralClasses
 from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
 from svmcut.models.linear_sums import linear_scores, linear_weights
-from svmcut.scoring.probabilities import Sigmoid, fit_sigmoid, of_pairs
+from svmcut.scoring.probabilities import Sigmoid, couple_pairs, fit_sigmoid
 from svmcut.spec import schemas
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class KernelMulticlassModel(SeveralClasses):
         if not self.paired:
             return super().probabilities(decisions)
         assert self.sigmoids is not None
-        return of_pairs(decisions, self.sigmoids, len(self.names))
+        return couple_pairs(decisions, self.sigmoids, len(self.names))
 
     def decisions(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, M) float64 f_j(x) of every machine; the same bytes for any number of threads."""

@@ -8,7 +8,7 @@ import numpy as np
 from svmcut._native import sparse
 from svmcut.base.errors import MemoryLimitError
 from svmcut.base.records import record
-from svmcut.base.resources import shortage
+from svmcut.base.resources import describe_shortage
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.examples import Csr
 from svmcut.models import facts
@@ -73,7 +73,7 @@ class MultilabelModel(BaseModel):
         if not len(self.v):
             return None
         need = 8e-6 * len(self.names) ** 2
-        if there := shortage(need, least=100):
+        if there := describe_shortage(need, least=100):
             refusal = (
                 f"weights of the pairs of {len(self.names)} labels take {need:,.0f} MB and {there}"
             )

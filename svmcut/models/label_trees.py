@@ -13,7 +13,7 @@ from svmcut.data.label_clusters import WIDEST
 from svmcut.models import facts
 from svmcut.models.base import BaseModel
 from svmcut.models.columns import renumber
-from svmcut.scoring.tops import Ranked, best, stacked
+from svmcut.scoring.tops import TopScores, rank_best, stack_scores
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
 
@@ -35,14 +35,14 @@ AT_ONCE = 1 << 20
 
 
 def _leading(
-    ranked: Ranked, k: int, threads: int, left: NDArray[np.float64] | None = None
-) -> Ranked:
+    ranked: TopScores, k: int, threads: int, left: NDArray[np.float64] | None = None
+) -> TopScores:
     """Those that are no worse than the k-th best of their row, and those that lead to a label that
     is predicted; `left` rises to the best of the others."""
-    kept = (ranked.score >= ranked.least(k, threads)[ranked.row]) | (ranked.score > EVEN)
+    kept = (ranked.score >= ranked.kth_best(k, threads)[ranked.row]) | (ranked.score > EVEN)
     if left is not None:
         np.maximum.at(left, ranked.row[~kept], ranked.score[~kept])
-    return ranked.where(kept)
+    return ranked.select(kept)
 
 
 @record(eq=False)
@@ -103,7 +103,7 @@ class LabelTreeModel(BaseModel):
 
     def search(
         self, X: Csr, beam: int = BEAM, threads: int = 1, k: int | None = None
-    ) -> tuple[Ranked, NDArray[np.float64]]:
+    ) -> tuple[TopScores, NDArray[np.float64]]:
         """Scores of the labels that were reached, and (n,) the best score of a node that was left
         out, which no label below it exceeds. With k labels that are worse than the k-th best of
         their row are left out, but for those that are predicted.
@@ -131,16 +131,18 @@ class LabelTreeModel(BaseModel):
             (start, *self._searched(tree, X.rows(start, min(n, start + step)), beam, threads, k))
             for start in range(0, max(1, n), step)
         ]
-        ranked = stacked(n, K, [part._replace(row=part.row + first) for first, part, _ in parts])
+        ranked = stack_scores(
+            n, K, [part._replace(row=part.row + first) for first, part, _ in parts]
+        )
         return ranked, np.concatenate([left for _, _, left in parts])
 
     def _searched(
         self, tree: Any, X: Csr, beam: int, threads: int, k: int | None
-    ) -> tuple[Ranked, NDArray[np.float64]]:
+    ) -> tuple[TopScores, NDArray[np.float64]]:
         """As `search`, of few rows."""
         n, K, rows = X.n_rows, len(self.names), sparse.Rows(X)
         left = np.full(n, -np.inf)
-        levels: list[Ranked] = []
+        levels: list[TopScores] = []
         row, node, above = np.arange(n), np.zeros(n, np.int64), np.zeros(n)
         while len(row):
             f, ends = tree.scores(rows, row, node, threads)
@@ -148,16 +150,16 @@ class LabelTreeModel(BaseModel):
             lead = self.leads[np.repeat(self.first[node] - ends[:-1], widths) + np.arange(len(f))]
             path = np.repeat(above, widths) - np.logaddexp(0.0, -STEEP * f)
             of, inner = np.repeat(row, widths), lead >= 0
-            labels = Ranked(n, K, of[~inner], ~lead[~inner], path[~inner])
+            labels = TopScores(n, K, of[~inner], ~lead[~inner], path[~inner])
             levels.append(labels if k is None else _leading(labels, k, threads))
-            nodes = Ranked(n, len(self.first), of[inner], lead[inner], path[inner])
+            nodes = TopScores(n, len(self.first), of[inner], lead[inner], path[inner])
             kept = _leading(nodes, beam, threads, left)
-            at, rank = best(kept, kept.K)
+            at, rank = rank_best(kept, kept.K)
             on = (rank < beam) | (kept.score[at] > EVEN)
             np.maximum.at(left, kept.row[at[~on]], kept.score[at[~on]])
             at = at[on]
             row, node, above = kept.row[at], kept.place[at], kept.score[at]
-        return stacked(n, K, levels), left
+        return stack_scores(n, K, levels), left
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) float64 scores of the labels that a search reaches, -inf of others."""
@@ -167,7 +169,7 @@ class LabelTreeModel(BaseModel):
         """(n, L) bool: column k says whether a row has the label k."""
         sets = np.zeros((X.n_rows, int(self.names.max(initial=-1)) + 1), bool)
         ranked = self.search(X, threads=threads, k=1)[0]
-        on = ranked.where(ranked.score > EVEN)
+        on = ranked.select(ranked.score > EVEN)
         sets[on.row, self.names[on.place]] = True
         return sets
 

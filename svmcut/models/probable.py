@@ -15,7 +15,7 @@ from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.models.kernel import KernelModel
 from svmcut.models.kernel_classes import KernelMulticlassModel
 from svmcut.models.linear import LinearModel
-from svmcut.scoring.probabilities import LOG_ODDS, couple
+from svmcut.scoring.probabilities import LOG_ODDS, couple_pairs_as_libsvm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +50,7 @@ class CoupledClasses(KernelMulticlassModel):
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) probabilities; nan where a decision is none."""
         assert self.sigmoids is not None
-        return couple(self.decisions(X, threads), self.sigmoids, len(self.names))
+        return couple_pairs_as_libsvm(self.decisions(X, threads), self.sigmoids, len(self.names))
 
 
 class _Odds:

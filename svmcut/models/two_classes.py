@@ -9,7 +9,7 @@ from svmcut.base.records import record, replace
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.labels import SIGNS, label_texts
 from svmcut.models.base import CERTIFICATE, MULTIPLIERS, BaseModel, ball_of
-from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, fit_sigmoid, of_two
+from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, fit_sigmoid, two_class_probabilities
 from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF, MARKED, ONE_CLASS_LOSS
 
@@ -153,4 +153,4 @@ class TwoClasses(Marks):
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, 2) of the negative and of the positive class, of a model that has them."""
         assert self.calibration is not None
-        return of_two(scores + (self.threshold or 0.0), self.calibration)
+        return two_class_probabilities(scores + (self.threshold or 0.0), self.calibration)

@@ -7,7 +7,7 @@ import os
 import sys
 
 from svmcut.base.errors import OutputError, UsageError
-from svmcut.base.messages import join_names, printable
+from svmcut.base.messages import escape, join_names
 from svmcut.files.output import write_atomically
 from svmcut.spec.spellings import nearest
 
@@ -62,7 +62,7 @@ def write_launchers(into: str | None, names: tuple[str, ...]) -> None:
             os.chmod(path, 0o777 & ~_umask())
         except OSError as error:
             raise OutputError(path, error.strerror or str(error)) from None
-    print(printable(f"{join_names(chosen, 'and')}: written into {into}"))
+    print(escape(f"{join_names(chosen, 'and')}: written into {into}"))
 
 
 def _umask() -> int:

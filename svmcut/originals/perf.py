@@ -380,7 +380,7 @@ def learn_grammar(program: Program) -> Grammar:
 
 
 def _learn(program: Program, values: dict[str, Any], arguments: list[str]) -> int:
-    from svmcut.base.resources import watching
+    from svmcut.base.resources import measure_parts
     from svmcut.cli.linear_job import run
     from svmcut.cli.options import LearnOptions
     from svmcut.spec.catalog import TASKS
@@ -404,7 +404,7 @@ def _learn(program: Program, values: dict[str, Any], arguments: list[str]) -> in
         **given,
         **program.fixed,
     }
-    with watching():
+    with measure_parts():
         return run(_without_idle_basis(LearnOptions(**values)), original=program.name)
 
 

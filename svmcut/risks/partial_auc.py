@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from svmcut.risks.classes import RiskOfBothClasses
 from svmcut.risks.protocol import Linearization
-from svmcut.scoring.measures import negatives_of
+from svmcut.scoring.measures import find_negative_range
 
 
 class PartialAucRisk(RiskOfBothClasses):
@@ -38,7 +38,7 @@ class PartialAucRisk(RiskOfBothClasses):
         self.at = at
 
     def _bound(self, positive, negative, threads: int) -> BoundPartialAuc:
-        return BoundPartialAuc(positive, negative, *negatives_of(self.at, len(negative)))
+        return BoundPartialAuc(positive, negative, *find_negative_range(self.at, len(negative)))
 
 
 class BoundPartialAuc:

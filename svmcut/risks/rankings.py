@@ -30,7 +30,7 @@ from svmcut.base.typing import Literal
 from svmcut.risks.ordinal import query_starts
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import query_weights
-from svmcut.scoring.measures import discounts, gains, relevant
+from svmcut.scoring.measures import discounts, gains, is_relevant
 
 #: Most counts of grades among the first places of a query that are searched.
 MAX_STATES = 1_000_000
@@ -53,7 +53,7 @@ class RankingRisk:
         start = query_starts(qid, len(y))
         weights = query_weights(cost, start)
         if self.name == "map":
-            return BoundMap(relevant(y), start, weights, threads)
+            return BoundMap(is_relevant(y), start, weights, threads)
         return BoundNdcg(gains(y, start), start, weights, threads, self._at)
 
 

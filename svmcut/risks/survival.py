@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from svmcut._native.constraints import survival_cut
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import example_weights, total
-from svmcut.scoring.survival import keys_of, pairs_of
+from svmcut.scoring.survival import count_pairs, order_keys
 
 
 class SurvivalRisk:
@@ -42,8 +42,8 @@ class BoundSurvival:
 
     def __init__(self, y: NDArray, cost: NDArray | None, squared: bool, threads: int):
         self.weights = example_weights(cost, len(y))
-        self._key, self._keys = keys_of(y)
-        pairs = pairs_of(self._key, self._keys, self.weights)
+        self._key, self._keys = order_keys(y)
+        pairs = count_pairs(self._key, self._keys, self.weights)
         self._scale = total(self.weights, len(y)) / pairs if pairs else 0.0
         self._squared, self._threads = squared, threads
 

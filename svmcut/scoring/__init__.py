@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What scores are worth: measures and probabilities."""
+"""Scoring: measures, probabilities and thresholds of scores."""

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Chunks of tokens that tags say: names, phrases and whatever else B-, I-, E- and S- begin and end.
+"""Chunks of tokens that tags mark: names, phrases and other spans that B-, I-, E- and S- begin and
+end.
 
-A tag is ``O``, outside of every chunk, or one of the letters B, I, E, S with ``-TYPE`` behind it.
-One rule reads IOB1, IOB2 and IOBES: of two neighbours p and t a chunk ends between them where p is
-of one and p is E or S, t is B, S or O, or their types differ; one begins where t is of one and t is
-B or S, p is E, S or O, or their types differ. It is conlleval's, of the task of CoNLL-2000.
+A tag is ``O``, outside of every chunk, or one of the letters B, I, E, S followed by ``-TYPE``. One
+rule reads IOB1, IOB2 and IOBES. Between neighbouring tags p and t a chunk ends if p is inside a
+chunk and p is E or S, t is B, S or O, or their types differ; a chunk begins if t is inside one and
+t is B or S, p is E, S or O, or their types differ. This is the rule of conlleval, of the task of
+CoNLL-2000.
 
 References
 ----------
@@ -18,31 +20,31 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.scoring.measures import chunk_measures, class_shares
 from svmcut.spec.catalog import SCHEMES
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 _TAG = re.compile(r"([BIES])(?:-(.*))?", re.DOTALL)
-#: Outside of chunks.
+#: The tag outside of chunks.
 OUTSIDE = "O"
-#: The type of a tag that says nothing of chunks.
+#: The type of a tag that marks no chunk.
 UNKNOWN = -2
 
 
-class Parts(NamedTuple):
-    """Of K tags the letter (K,) str and the type (K,) int, -1 of ``O``; the names of the types."""
+class TagParts(NamedTuple):
+    """The letters and types of K tags."""
 
+    #: (K,) letter of each tag.
     letters: NDArray[np.str_]
+    #: (K,) type of each tag as a place in `names`, -1 for ``O``.
     types: NDArray[np.int64]
     names: tuple[str, ...]
 
 
-def parts_of(tags: Sequence[str]) -> Parts | None:
-    """What tags say of chunks; None where one says nothing, or all are ``O``."""
+def split_tags(tags: Sequence[str]) -> TagParts | None:
+    """Split tags into letters and types; return None if one marks no chunk, or all are ``O``."""
     matches = [_TAG.fullmatch(tag) for tag in tags]
     if not any(matches) or any(
         part is None and tag != OUTSIDE for part, tag in zip(matches, tags, strict=True)
@@ -52,26 +54,25 @@ def parts_of(tags: Sequence[str]) -> Parts | None:
     places = {name: k for k, name in enumerate(names)}
     types = [-1 if part is None else places[part[2] or ""] for part in matches]
     letters = [OUTSIDE if part is None else part[1] for part in matches]
-    return Parts(np.array(letters), np.array(types), tuple(names))
+    return TagParts(np.array(letters), np.array(types), tuple(names))
 
 
-class Rules(NamedTuple):
-    """Which tags may be the first and the last of a sequence (K,), and which may follow which
-    (K, K), all bool."""
+class SchemeRules(NamedTuple):
+    """The sequences of tags that a scheme allows, all bool."""
 
+    #: (K,) tags that may be first.
     first: NDArray[np.bool_]
+    #: (K,) tags that may be last.
     last: NDArray[np.bool_]
+    #: (K, K) tags that may follow each tag.
     pairs: NDArray[np.bool_]
 
 
-def rules_of(parts: Parts | None, scheme: str) -> Rules | None:
-    """The sequences of a scheme; None where the tags are those of another.
+def scheme_rules(parts: TagParts | None, scheme: str) -> SchemeRules | None:
+    """Return the sequences that a scheme allows; None if the tags are those of another scheme.
 
-    Parameters
-    ----------
-    scheme : {"iob1", "iob2", "iobes"}
-        A chunk begins with B always, iob2, or where it follows one of its type, iob1; in iobes it
-        ends with E too, and S is one of a single token.
+    In iob2 every chunk begins with B, in iob1 only one that follows a chunk of its type; in iobes
+    chunks end with E too, and S is a chunk of one token.
     """
     own = set() if parts is None else set(parts.letters.tolist())
     least = {"iob1": {"I"}, "iob2": {"B"}, "iobes": {"E", "S"}}[scheme]
@@ -83,30 +84,25 @@ def rules_of(parts: Parts | None, scheme: str) -> Rules | None:
     within = same & np.isin(before, ("B", "I"))
     anywhere = np.ones(len(letter), bool)
     if scheme == "iob1":
-        return Rules(~B, anywhere, ~B | within)
+        return SchemeRules(~B, anywhere, ~B | within)
     if scheme == "iob2":
-        return Rules(~I, anywhere, ~I | within)
+        return SchemeRules(~I, anywhere, ~I | within)
     goes_on, open = I | E, np.isin(before, ("B", "I"))
-    return Rules(~goes_on, ~(B | I), np.where(goes_on, within, ~open))
+    return SchemeRules(~goes_on, ~(B | I), np.where(goes_on, within, ~open))
 
 
-def chunks(
-    parts: Parts,
+def find_chunks(
+    parts: TagParts,
     tags: NDArray[np.int32],
     bounds: NDArray[np.int64],
     others: Sequence[str] = (),
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """First tokens, last tokens and types of the chunks of tagged sequences, in order.
+    """Return first tokens, last tokens and types of the chunks of tagged sequences, in order.
 
-    Parameters
-    ----------
-    tags : (tokens,) int
-        Places among the tags; -1 for one that is unknown, a chunk of its own.
-    bounds : (m + 1,) int64
-        Sequence k is tokens bounds[k] to bounds[k + 1], at least one.
-    others : sequence of str
-        What -2, -3 and so on are; where they say nothing of chunks, chunks of their own too. Types
-        that none of the tags has follow those of `parts`.
+    `tags` (tokens,) are places among the tags, -1 for an unknown one, which is a chunk of its own.
+    Sequence k is tokens bounds[k] to bounds[k + 1], at least one. `others` are the names of tags
+    -2, -3 and so on; one that marks no chunk is a chunk of its own too, and types that none of the
+    tags has follow those of `parts`.
     """
     letters, types = _with_others(parts, others)
     place = np.where(tags < -1, len(parts.types) - 2 - tags, tags)  # -1 is the last of all
@@ -126,8 +122,11 @@ def chunks(
     return first, np.flatnonzero(ends), type[first]
 
 
-def _with_others(parts: Parts, others: Sequence[str]) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
-    """Letters and types of the tags, of others behind them, and last of a tag without a name."""
+def _with_others(
+    parts: TagParts, others: Sequence[str]
+) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
+    """Return letters and types of the tags, then of the other tags, then of a tag without a
+    name."""
     letters, types = parts.letters.tolist(), parts.types.tolist()
     places = {name: k for k, name in enumerate(parts.names)}
     for tag in others:
@@ -142,18 +141,13 @@ def _with_others(parts: Parts, others: Sequence[str]) -> tuple[NDArray[np.str_],
 
 
 class ChunkCounts:
-    """Chunks that there are, that are predicted, and that are both, by type.
+    """Counts of chunks by type: in the data, predicted, and predicted correctly."""
 
-    Attributes
-    ----------
-    right, predicted, both : (types,) int64
-    unknown : int
-        Chunks of types that nobody knows.
-    """
-
-    def __init__(self, parts: Parts):
+    def __init__(self, parts: TagParts):
+        #: `unknown` counts chunks of types that no tag of the model has.
         self.parts, self.unknown = parts, 0
-        self.right, self.predicted, self.both = (
+        #: (types,) chunks of each type in the data, predicted, and both.
+        self.gold, self.predicted, self.correct = (
             np.zeros(len(parts.names), np.int64) for _ in range(3)
         )
 
@@ -164,32 +158,31 @@ class ChunkCounts:
         bounds: NDArray[np.int64],
         others: Sequence[str] = (),
     ) -> None:
-        """Takes in tagged sequences; see `chunks`."""
-        ours = chunks(self.parts, tags, bounds, others)
-        theirs = chunks(self.parts, predicted, bounds)
+        """Count the chunks of tagged sequences; arguments as in `find_chunks`."""
+        ours = find_chunks(self.parts, tags, bounds, others)
+        theirs = find_chunks(self.parts, predicted, bounds)
         last, kind = np.full(len(tags), -1), np.full(len(tags), -1)
         last[ours[0]], kind[ours[0]] = ours[1:]
         same = (last[theirs[0]] == theirs[1]) & (kind[theirs[0]] == theirs[2])
         n = len(self.parts.names)
         known = ours[2][(ours[2] >= 0) & (ours[2] < n)]
         self.unknown += len(ours[2]) - len(known)
-        self.right += np.bincount(known, minlength=n)
+        self.gold += np.bincount(known, minlength=n)
         self.predicted += np.bincount(theirs[2], minlength=n)
-        self.both += np.bincount(theirs[2][same], minlength=n)
+        self.correct += np.bincount(theirs[2][same], minlength=n)
 
     def values(self) -> dict[str, float]:
-        """The measures of all chunks; see `chunk_measures`."""
-        right, predicted = int(self.right.sum()) + self.unknown, int(self.predicted.sum())
-        return chunk_measures(right, predicted, int(self.both.sum()))
+        """Return the measures of all chunks; see `chunk_measures`."""
+        right, predicted = int(self.gold.sum()) + self.unknown, int(self.predicted.sum())
+        return chunk_measures(right, predicted, int(self.correct.sum()))
 
     def f1(self) -> float:
-        """F1 of all chunks, in percent."""
+        """Return F1 of all chunks, in percent."""
         return [*self.values().values()][-1]
 
     def table(self) -> list[dict[str, Any]]:
-        """The shares of every type, nan where there is none to divide by, and how many chunks it
-        has."""
-        shares = class_shares(self.right, self.predicted, self.both)
-        columns = {"chunks": self.right, **shares, "predicted": self.predicted}
+        """Return the shares of every type, nan for a denominator of 0, and its number of chunks."""
+        shares = class_shares(self.gold, self.predicted, self.correct)
+        columns = {"chunks": self.gold, **shares, "predicted": self.predicted}
         rows = zip(self.parts.names, *(column.tolist() for column in columns.values()), strict=True)
         return [dict(zip(("type", *columns), row, strict=True)) for row in rows]

@@ -17,50 +17,48 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Measured(NamedTuple):
-    """What predictions are worth.
+class Measures(NamedTuple):
+    """The measures of predictions."""
 
-    Attributes
-    ----------
-    values : dict of str to float
-        The measures of svmcut.spec.catalog.MEASURES by name.
-    loss : float
-        Mean over structures of what the original reports as its loss.
-    correct, total : int
-        Structures without an error, and all: queries, sequences, rows of labels, or the whole
-        sample.
-    """
-
+    #: The measures of svmcut.spec.catalog.MEASURES by name.
     values: dict[str, float]
+    #: Mean over structures of what the original reports as its loss.
     loss: float
+    #: Number of structures without an error.
     correct: int
+    #: Number of structures: queries, sequences, rows of labels, or 1 for the whole sample.
     total: int
 
 
-class Aims(NamedTuple):
-    """What measures of two classes are taken at: beta of F-beta and of the Q-measures, the least
-    precision of the recall, the least recall of the precision, and the range of false-positive
-    rates of the partial area."""
+class MeasureTargets(NamedTuple):
+    """The parameters of measures of two classes."""
 
+    #: beta of F-beta.
     f: float = 2.0
+    #: beta of the Q-measures.
     q: float = 1.0
+    #: The least precision for the recall at a precision.
     precision: float = 0.9
+    #: The least recall for the precision at a recall.
     recall: float = 0.9
+    #: The range of false-positive rates of the partial area.
     rates: tuple[float, float] = (0.0, 0.1)
 
 
-class Others(NamedTuple):
-    """Rows of neither class: how many different labels they have, how many they are, and how many
-    of them are predicted negative."""
+class UnknownRows(NamedTuple):
+    """Counts of the rows whose label is of neither class."""
 
+    #: Number of different labels.
     labels: int = 0
+    #: Number of rows.
     rows: int = 0
-    low: int = 0
+    #: Number of them predicted negative.
+    predicted_negative: int = 0
 
 
-NO_OTHERS = Others()
+NO_UNKNOWN_ROWS = UnknownRows()
 
-#: What a floor may lack by rounding.
+#: Relative rounding error by which a value may miss a floor.
 ROUNDING = 1e-12
 
 
@@ -68,63 +66,47 @@ def classification_measures(
     y: NDArray,
     scores: NDArray,
     unknown: NDArray | None = None,
-    aims: Aims | None = None,
+    aims: MeasureTargets | None = None,
     labels: int = 1,
-) -> Measured:
-    """Measures of two classes, in percent but for kld: error rate, accuracy, precision, recall, F1,
-    PRBEP, ROC area, average precision, and those of `of_table` and `_at_thresholds`.
+) -> Measures:
+    """Return the measures of two classes, in percent except for kld.
 
-    Parameters
-    ----------
-    y : (n,)
-        An example is positive where its label is above 0.
-    scores : (n,)
-        An example is predicted positive where its score is above 0.
-    unknown : (n,) bool or None
-        Examples that are not positive and of no class that could be predicted: errors whatever
-        their score.
-    aims : Aims or None
-    labels : int
-        How many different labels these examples have.
+    They are error rate, accuracy, precision, recall, F1, PRBEP, ROC area, average precision, and
+    those of `table_measures` and `_threshold_measures`; the loss is the error rate, the structure
+    the whole sample. O(n log n) time, O(n) memory.
 
-    Returns
-    -------
-    Measured
-        The loss is the error rate, the structure the whole sample. Precision, recall, F1 and PRBEP
-        are 0 where their denominator is; the ROC area is nan when a class is missing, the average
-        precision nan without positives.
+    An example is positive if its label in `y` (n,) is above 0, and predicted positive if its score
+    is. `unknown` marks examples that are not positive and of no class that could be predicted:
+    errors whatever their score; they have `labels` different labels.
 
-    Notes
-    -----
-    O(n log n) time, O(n) memory. With np positives: PRBEP is the precision among the np top ranked;
-    the ROC area is 1 - swapped pairs / (np nn); the average precision is the mean over positives of
-    the precision at their rank.
+    Precision, recall, F1 and PRBEP are 0 if their denominator is; the ROC area is nan when a class
+    is missing, the average precision nan without positives. With np positives: PRBEP is the
+    precision among the np top ranked; the ROC area is 1 - swapped pairs / (np nn); the average
+    precision is the mean over positives of the precision at their rank.
     """
     import numpy as np
 
     scores, positive = np.ascontiguousarray(scores, np.float64), np.asarray(y) > 0
-    n, aims = len(positive), aims or Aims()
-    first, last = negatives_of(aims.rates, n - int(positive.sum()))
+    n, aims = len(positive), aims or MeasureTargets()
+    first, last = find_negative_range(aims.rates, n - int(positive.sum()))
     floors = (floor * (1 - ROUNDING) for floor in (aims.precision, aims.recall))
     worth = two_classes(scores, positive.view(np.uint8), *floors, first, last)
-    others = NO_OTHERS
+    others = NO_UNKNOWN_ROWS
     if unknown is not None and unknown.any():
-        others = Others(labels, int(unknown.sum()), int((unknown & ~(scores > 0)).sum()))
-    return measures_of(worth, n, aims, others)
+        others = UnknownRows(labels, int(unknown.sum()), int((unknown & ~(scores > 0)).sum()))
+    return two_class_measures(worth, n, aims, others)
 
 
-def measures_of(worth: dict[str, Any], n: int, aims: Aims, others: Others = NO_OTHERS) -> Measured:
-    """As `classification_measures`, of what the scores of n rows are worth by
-    svmcut._native.scored, whose floors and negatives were those of the aims.
-
-    Parameters
-    ----------
-    others : Others
-    """
+def two_class_measures(
+    worth: dict[str, Any], n: int, aims: MeasureTargets, others: UnknownRows = NO_UNKNOWN_ROWS
+) -> Measures:
+    """Return the measures of `classification_measures` from the counts of
+    svmcut._native.scored.two_classes for n rows, whose floors and negatives were those of the
+    targets."""
     hits, n_positive = worth["hits"], worth["positives"]
     false_positives, misses = worth["predicted"] - hits, n_positive - hits
     n_negative = n - n_positive
-    right = hits + n_negative - false_positives - others.low
+    right = hits + n_negative - false_positives - others.predicted_negative
     precision, recall = _ratio(hits, worth["predicted"]), _ratio(hits, n_positive)
     pairs = n_positive * n_negative
     values = {
@@ -138,22 +120,22 @@ def measures_of(worth: dict[str, Any], n: int, aims: Aims, others: Others = NO_O
         "average_precision": worth["average"] if n_positive else math.nan,
     }
     percent = {name: 100.0 * value for name, value in values.items()}
-    percent |= of_table(misses, false_positives, n_positive, n_negative, aims, others)
-    percent |= _at_thresholds(worth, n_positive, n_negative, aims)
-    return Measured(percent, percent["error_rate"], int(right == n), 1)
+    percent |= table_measures(misses, false_positives, n_positive, n_negative, aims, others)
+    percent |= _threshold_measures(worth, n_positive, n_negative, aims)
+    return Measures(percent, percent["error_rate"], int(right == n), 1)
 
 
-def of_table(
-    m: int, b: int, P: int, N: int, aims: Aims, others: Others = NO_OTHERS
+def table_measures(
+    m: int, b: int, P: int, N: int, aims: MeasureTargets, others: UnknownRows = NO_UNKNOWN_ROWS
 ) -> dict[str, float]:
-    """Measures of m misses and b false positives among P positives and N others.
+    """Return measures of m misses and b false positives among P positives and N others.
 
     In percent: the mean error rate of the classes that have rows, the geometric mean of both
     classes' recalls, F-beta, and errors of the prevalence: normalised divergence, absolute and
     relative error. kld is the divergence of the prevalences, each smoothed by half a row, and no
-    percentage. The Q-measures are F-beta of 1 - |k|/max(P, N), k the difference of predicted and
-    true positives, and of recall, accuracy, F1 or the geometric mean. But for the first and F-beta
-    a class without rows has no errors; F-beta is 0 where nothing is positive.
+    percentage. The Q-measures are F-beta of 1 - |k|/max(P, N), where k is the difference of
+    predicted and true positives, and of recall, accuracy, F1 or the geometric mean. Except in the
+    first and in F-beta, a class without rows has no errors; F-beta is 0 if nothing is positive.
 
     References
     ----------
@@ -162,7 +144,7 @@ def of_table(
     reliable classifiers, Pattern Recognition 2015.
     """
     n, k, square = P + N, b - m, aims.f**2
-    negatives, taken = N - others.rows, b - (others.rows - others.low)
+    negatives, taken = N - others.rows, b - (others.rows - others.predicted_negative)
     recall, specificity = 1.0 - _ratio(m, P), 1.0 - _ratio(taken, negatives)
     recalls = [recall] * (P > 0) + [specificity] * (negatives > 0) + [0.0] * others.labels
     p, q = (P + 0.5) / (n + 1), (P + k + 0.5) / (n + 1)
@@ -171,8 +153,13 @@ def of_table(
     agreed, agreement = 2 * (P - m), 1.0 - abs(k) / max(P, N)
     gmean = math.sqrt(recall * specificity)
     f1 = agreed / (agreed + m + b) if P + b else 1.0
-    rates = {"q": recall, "qacc": 1.0 - (m + b + others.low) / n, "qf1": f1, "qgm": gmean}
-    return {name: 100.0 * _f(rate, agreement, aims.q) for name, rate in rates.items()} | {
+    rates = {
+        "q": recall,
+        "qacc": 1.0 - (m + b + others.predicted_negative) / n,
+        "qf1": f1,
+        "qgm": gmean,
+    }
+    return {name: 100.0 * _f_beta(rate, agreement, aims.q) for name, rate in rates.items()} | {
         "balanced_error": 100.0 - 100.0 / len(recalls) * sum(recalls),
         "gmean": 100.0 * gmean,
         "fbeta": 100.0 * (1 + square) * (P - m) / whole if whole else 0.0,
@@ -183,20 +170,21 @@ def of_table(
     }
 
 
-def _f(precision: float, recall: float, beta: float) -> float:
-    """F-beta of two shares; 0 where both are."""
+def _f_beta(precision: float, recall: float, beta: float) -> float:
+    """Return F-beta of two shares; 0 if both are 0."""
     under = beta * beta * precision + recall
     return (1.0 + beta * beta) * precision * recall / under if under else 0.0
 
 
-def _at_thresholds(worth: dict[str, Any], P: int, N: int, aims: Aims) -> dict[str, float]:
-    """Over all thresholds, in percent: the best recall whose precision reaches a floor, the best
-    precision whose recall does, and the mean recall over a range of false-positive rates.
+def _threshold_measures(
+    worth: dict[str, Any], P: int, N: int, aims: MeasureTargets
+) -> dict[str, float]:
+    """Return measures over all thresholds, in percent: the best recall whose precision reaches a
+    floor, the best precision whose recall does, and the mean recall over a range of false-positive
+    rates.
 
-    Notes
-    -----
-    nan without positives, the area without negatives too. A range that is no whole number of
-    negatives is that of the ones it touches.
+    They are nan without positives, the area without negatives too. A range that is no whole number
+    of negatives is that of the negatives it touches.
 
     References
     ----------
@@ -206,32 +194,24 @@ def _at_thresholds(worth: dict[str, Any], P: int, N: int, aims: Aims) -> dict[st
     names = ("recall_at_precision", "precision_at_recall", "partial_auc")
     if not P:
         return dict.fromkeys(names, math.nan)
-    first, last = negatives_of(aims.rates, N)
+    first, last = find_negative_range(aims.rates, N)
     lost = worth["lost"] / (P * max(1, last - first))
     values = worth["recall"], worth["precision"], 1.0 - lost if N else math.nan
     return {name: 100.0 * value for name, value in zip(names, values, strict=True)}
 
 
-def negatives_of(rates: tuple[float, float], N: int) -> tuple[int, int]:
-    """The negatives, by falling scores, that a range of false-positive rates touches: from the
-    first number, counted from 0, up to below the second."""
+def find_negative_range(rates: tuple[float, float], N: int) -> tuple[int, int]:
+    """Return the negatives, by falling scores, that a range of false-positive rates touches: from
+    the first number, counted from 0, up to below the second."""
     first = min(math.floor(rates[0] * N * (1 + ROUNDING)), max(0, N - 1))
     return first, min(N, max(first + 1, math.ceil(rates[1] * N * (1 - ROUNDING))))
 
 
-def regression_measures(y: NDArray, scores: NDArray) -> Measured:
-    """Mean squared and mean absolute error, and R2, the part of the variance of y that the scores
-    explain.
+def regression_measures(y: NDArray, scores: NDArray) -> Measures:
+    """Return mean squared and mean absolute error, and R2, the share of the variance of y that the
+    scores explain.
 
-    Parameters
-    ----------
-    y, scores : (n,)
-
-    Returns
-    -------
-    Measured
-        The loss is the mean squared error, the structure an example. R2 is nan where all y are
-        equal.
+    The loss is the mean squared error, the structure an example. R2 is nan if all y are equal.
     """
     import numpy as np
 
@@ -242,25 +222,16 @@ def regression_measures(y: NDArray, scores: NDArray) -> Measured:
         "mae": _mean(np.abs(rest)),
         "r2": 1.0 - squared / total if total else np.nan,
     }
-    return Measured(values, values["mse"], int((rest == 0).sum()), len(y))
+    return Measures(values, values["mse"], int((rest == 0).sum()), len(y))
 
 
-def one_class_measures(y: NDArray, scores: NDArray) -> Measured:
-    """The percentage of rows outside, and where there are labels of both signs what the side says
-    of them, in percent.
+def one_class_measures(y: NDArray, scores: NDArray) -> Measures:
+    """Return the percentage of rows outside, and for labels of both signs how well the sides
+    predict them, in percent.
 
-    Parameters
-    ----------
-    y : (n,)
-        A row belongs inside where its label is above 0.
-    scores : (n,)
-        A row is inside where its score is at least 0.
-
-    Returns
-    -------
-    Measured
-        The loss is the percentage outside, the structure a row. All but that are nan where the
-        labels have one sign.
+    A row belongs inside if its label is above 0, and is inside if its score is at least 0. The loss
+    is the percentage outside, the structure a row. All other measures are nan if the labels have
+    one sign.
     """
     import numpy as np
 
@@ -272,16 +243,17 @@ def one_class_measures(y: NDArray, scores: NDArray) -> Measured:
     else:
         measured = classification_measures(y, np.where(scores == 0, np.finfo(float).tiny, scores))
         values = {name: measured.values[name] for name in known}
-    return Measured({"outside": outside, **values}, outside, int(inside.sum()), len(inside))
+    return Measures({"outside": outside, **values}, outside, int(inside.sum()), len(inside))
 
 
 def contingency_table(
     y: NDArray, scores: NDArray, unknown: NDArray | None = None
 ) -> tuple[int, int, int, int]:
-    """True positives, false positives, false negatives and true negatives, both classes above 0.
+    """Return true positives, false positives, false negatives and true negatives; positive is above
+    0.
 
-    As in `classification_measures`; an unknown example that is predicted negative is in none of the
-    four.
+    Arguments are those of `classification_measures`; an unknown example that is predicted negative
+    is in none of the four.
     """
     import numpy as np
 
@@ -300,32 +272,18 @@ def contingency_table(
 
 def ranking_measures(
     y: NDArray, scores: NDArray, qid: NDArray, cutoffs: tuple[int, ...] = (1, 5, 10)
-) -> Measured:
-    """Swapped pairs, NDCG and MAP.
+) -> Measures:
+    """Return swapped pairs, NDCG at the cutoffs and MAP of grades y, scores and queries qid (n,),
+    in any order; O(n log n) time.
 
-    Parameters
-    ----------
-    y : (n,)
-        Grades; larger is better.
-    scores : (n,)
-    qid : (n,)
-        Query of each row, in any order.
-    cutoffs : tuple of int
-        The k of NDCG@k.
+    ``swapped_pairs`` are pairs of one query with different labels whose scores do not put the
+    larger label first, over all queries; ``swapped_percent`` is the mean over queries of their
+    percentage, 0 for a query without pairs, and the loss is the same as a fraction. ``ndcg@k`` and
+    ``map`` are means over queries in [0, 1].
 
-    Returns
-    -------
-    Measured
-        ``swapped_pairs``: pairs of one query with different labels whose scores do not put the
-        larger label first, over all queries. ``swapped_percent``: mean over queries of their
-        percentage, 0 for a query without pairs; the loss is the same as a fraction. ``ndcg@k`` and
-        ``map``, means over queries in [0, 1].
-
-    Notes
-    -----
-    O(n log n) time. As LETOR evaluates: the gain of a grade is 2^grade - 1, the discount of rank r
-    (from 1) is 1 / log2(1 + r), a query of no gain has NDCG 0; for MAP a grade of 1 or more is
-    relevant and a query without one has average precision 0. Grades below 0 gain nothing.
+    As LETOR evaluates: the gain of a grade is 2^grade - 1, the discount of rank r (from 1) is 1 /
+    log2(1 + r), and a query without gain has NDCG 0; for MAP a grade of 1 or more is relevant and a
+    query without one has average precision 0. Grades below 0 gain nothing.
 
     References
     ----------
@@ -340,8 +298,8 @@ def ranking_measures(
     ranking = np.lexsort((y, -np.asarray(scores, np.float64), query))
     query, y = query[ranking], y[ranking]
 
-    swapped = _swapped_pairs(query, y, start)
-    share = swapped / np.maximum(_pairs(query, y, start), 1)
+    swapped = _count_swapped_pairs(query, y, start)
+    share = swapped / np.maximum(_count_pairs(query, y, start), 1)
     gain = gains(y, start)
     ideal = gain[np.lexsort((-gain, query))]
     percent = 100.0 * _mean(share)
@@ -349,19 +307,19 @@ def ranking_measures(
         "swapped_pairs": int(swapped.sum()),
         "swapped_percent": percent,
         **{f"ndcg@{k}": _mean_ndcg(gain, ideal, query, start, k) for k in cutoffs},
-        "map": _mean_average_precision(query, relevant(y), start),
+        "map": _mean_average_precision(query, is_relevant(y), start),
     }
-    return Measured(values, percent / 100, int((swapped == 0).sum()), len(swapped))
+    return Measures(values, percent / 100, int((swapped == 0).sum()), len(swapped))
 
 
-def relevant(y: NDArray) -> NDArray:
-    """Which rows MAP counts as relevant."""
+def is_relevant(y: NDArray) -> NDArray:
+    """Return the rows that MAP counts as relevant, as booleans."""
     return y >= 1
 
 
 def gains(y: NDArray, start: NDArray) -> NDArray:
-    """(n,) gains of NDCG, those of a query scaled so that 2^grade cannot overflow; query q is rows
-    start[q] on."""
+    """Return the gains of NDCG (n,), scaled per query so that 2^grade cannot overflow; query q is
+    rows start[q] to start[q + 1]."""
     import numpy as np
 
     grade = np.maximum(y, 0.0)
@@ -370,46 +328,34 @@ def gains(y: NDArray, start: NDArray) -> NDArray:
 
 
 def discounts(rank: NDArray) -> NDArray:
-    """What a gain counts at each rank, from 0."""
+    """Return the discounts of gains at ranks from 0."""
     import numpy as np
 
     return 1.0 / np.log2(2.0 + rank)
 
 
-def sequence_measures(wrong: NDArray, lengths: NDArray) -> Measured:
-    """Percent of tokens whose tag is wrong and of sequences with one, of n sequences; the loss is
-    their wrong tags.
+def sequence_measures(wrong: NDArray, lengths: NDArray) -> Measures:
+    """Return the percentages of wrong tags and of sequences with one; the loss is the wrong tags
+    per sequence.
 
-    Parameters
-    ----------
-    wrong, lengths : (n,)
-        Wrong tags and tokens of each sequence.
+    `wrong` and `lengths` (n,) are the wrong tags and the tokens of each sequence.
     """
     n, total, correct = len(wrong), int(wrong.sum()), int((wrong == 0).sum())
     values = {
         "token_error": 100.0 * _ratio(total, int(lengths.sum())),
         "sequence_error": 100.0 * _ratio(n - correct, n),
     }
-    return Measured(values, _ratio(total, n), correct, n)
+    return Measures(values, _ratio(total, n), correct, n)
 
 
-def class_measures(table: NDArray, others: NDArray, labels: int) -> Measured:
-    """Error rate, accuracy, and macro averages of precision, recall and F1 over all labels of rows
-    and predictions, in percent.
+def class_measures(table: NDArray, others: NDArray, labels: int) -> Measures:
+    """Return error rate, accuracy, and macro averages of precision, recall and F1 over all labels
+    of rows and predictions, in percent.
 
-    Parameters
-    ----------
-    table : (K, K)
-        Rows of each class, by the class that is predicted.
-    others : (K,)
-        Rows of no class, which count as errors, by the class that is predicted.
-    labels : int
-        How many different labels those rows have.
-
-    Notes
-    -----
-    A class that no row has and none is given counts in no average; a precision or recall whose
-    denominator is 0 is 0, as those of labels that are no class are.
+    `table` (K, K) counts rows of each class by predicted class; `others` (K,) counts rows of no
+    class, which are errors, by predicted class, and `labels` their different labels. A class that
+    neither rows nor predictions have counts in no average; a precision or recall whose denominator
+    is 0 is 0, and so are those of labels that are no class.
     """
     import numpy as np
 
@@ -424,16 +370,13 @@ def class_measures(table: NDArray, others: NDArray, labels: int) -> Measured:
     values = {"error_rate": _ratio(n - correct, n), "accuracy": _ratio(correct, n)}
     values |= {name: _ratio(float(shares.sum()), averaged) for name, shares in macro.items()}
     percent = {name: 100.0 * value for name, value in values.items()}
-    return Measured(percent, percent["error_rate"], correct, n)
+    return Measures(percent, percent["error_rate"], correct, n)
 
 
 def class_shares(right: NDArray, predicted: NDArray, both: NDArray) -> dict[str, NDArray]:
-    """Precision, recall and F1 of every class in percent, nan where they are not defined.
+    """Return precision, recall and F1 of every class in percent, nan where they are not defined.
 
-    Parameters
-    ----------
-    right, predicted, both : (K,) int64
-        Rows that are of the class, that are said to be, and both.
+    The (K,) counts are rows of the class, rows predicted as it, and both.
     """
     import numpy as np
 
@@ -446,8 +389,8 @@ def class_shares(right: NDArray, predicted: NDArray, both: NDArray) -> dict[str,
 
 
 def chunk_measures(right: int, predicted: int, both: int) -> dict[str, float]:
-    """Precision, recall and F1 in percent of chunks that there are, are predicted, and are both; 0
-    where there is none to divide by."""
+    """Return precision, recall and F1 in percent of counts of chunks in the data, predicted, and
+    predicted correctly; 0 for a denominator of 0."""
     return {
         "chunk_precision": 100.0 * both / max(1, predicted),
         "chunk_recall": 100.0 * both / max(1, right),
@@ -457,22 +400,14 @@ def chunk_measures(right: int, predicted: int, both: int) -> dict[str, float]:
 
 def label_measures(
     both: NDArray, right: NDArray, predicted: NDArray, exact: int, rows: int
-) -> Measured:
-    """Hamming loss, subset accuracy and F1, in percent; the loss is the number of wrong labels a
-    row.
+) -> Measures:
+    """Return Hamming loss, subset accuracy, micro and macro F1 in percent; the loss is the number
+    of wrong labels per row.
 
-    Parameters
-    ----------
-    both, right, predicted : (K,)
-        In how many rows each label is right and predicted, right, and predicted.
-    exact, rows : int
-        Rows whose set is right, and all.
-
-    Notes
-    -----
-    The Hamming loss is the share of wrong label decisions, the subset accuracy that of rows whose
-    set is right. Micro F1 counts over all labels; macro F1 is the mean over labels that some row
-    has or is given.
+    The (K,) counts say in how many rows each label is right and predicted, right, and predicted;
+    `exact` of `rows` rows have exactly the right set. The Hamming loss is the share of wrong label
+    decisions, the subset accuracy the share of rows whose set is right. Micro F1 counts over all
+    labels; macro F1 is the mean over labels that some row has or is predicted to have.
     """
     counts = right + predicted
     wrong, met = float((counts - 2 * both).sum()), counts > 0
@@ -482,7 +417,7 @@ def label_measures(
         "micro_f1": _ratio(2.0 * float(both.sum()), float(counts.sum())),
         "macro_f1": _mean(2 * both[met] / counts[met]),
     }
-    return Measured(
+    return Measures(
         {name: 100.0 * value for name, value in values.items()}, _ratio(wrong, rows), exact, rows
     )
 
@@ -496,14 +431,14 @@ def _mean(values: NDArray) -> float:
 
 
 def _rank(query: NDArray, start: NDArray) -> NDArray:
-    """Rank within the query, from 0, of rows sorted by query and rank."""
+    """Return the rank within the query, from 0, of rows sorted by query and rank."""
     import numpy as np
 
     return np.arange(len(query)) - start[query]
 
 
-def _pairs(query: NDArray, y: NDArray, start: NDArray) -> NDArray:
-    """(Q,) pairs of different labels per query."""
+def _count_pairs(query: NDArray, y: NDArray, start: NDArray) -> NDArray:
+    """Return the pairs of different labels of each query, (Q,)."""
     import numpy as np
 
     order = np.lexsort((y, query))
@@ -516,23 +451,23 @@ def _pairs(query: NDArray, y: NDArray, start: NDArray) -> NDArray:
     return (sizes * sizes - equal) // 2
 
 
-def _swapped_pairs(query: NDArray, y: NDArray, start: NDArray) -> NDArray:
-    """(Q,) pairs per query whose larger label ranks lower; rows are sorted by query and rank."""
+def _count_swapped_pairs(query: NDArray, y: NDArray, start: NDArray) -> NDArray:
+    """Return the pairs of each query whose larger label ranks lower, (Q,); rows are sorted by query
+    and rank."""
     # In order of falling labels, equal labels in order of rank, an inversion of the ranks is a
     # swapped pair. Queries stand in the same blocks in both orders, so no pair of two queries is an
     # inversion.
     import numpy as np
 
-    inversions = _inversions(np.lexsort((np.arange(len(y)), -y, query)))
+    inversions = _count_inversions(np.lexsort((np.arange(len(y)), -y, query)))
     return np.add.reduceat(inversions, start[:-1])
 
 
-def _inversions(permutation: NDArray) -> NDArray:
-    """For each value of a permutation of 0 to n - 1, how many larger values stand before it; O(n
-    log n).
+def _count_inversions(permutation: NDArray) -> NDArray:
+    """Count for each value of a permutation of 0 to n - 1 the larger values before it; O(n log n).
 
-    Values are sorted by their bits from the highest down. Two values part at their highest
-    differing bit; whichever pair is inverted there is counted there and nowhere else.
+    Values are sorted by their bits from the highest down. Two values separate at their highest
+    differing bit; an inverted pair is counted there and nowhere else.
     """
     import numpy as np
 

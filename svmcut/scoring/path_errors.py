@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How many rows are certainly wrong for every C of an interval, by what was trained at some C.
+"""Counts of the rows that are certainly wrong for every C of an interval, from training at some C.
 
     w at C, with dual vector v and T = P - D - |w - v|^2 / 2.  At C' = q C, with q v for v,
     optimum     w*(C') in the ball about (w + q v)/2 of radius r,   r^2 = q T + |w - q v|^2 / 4
@@ -14,53 +14,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING, NamedTuple
+from svmcut.base.typing import NamedTuple
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-#: Rounding of the coefficients of a quadratic, as a part of what they are made of.
+#: Rounding error of the coefficients of a quadratic, relative to their terms.
 ROUNDING = 1e-12
 
 
 class Anchor(NamedTuple):
-    """What is known of rows held out from a w and a v of one C.
-
-    Attributes
-    ----------
-    C : float
-    s, u : (n,) float64
-        y w.x and y v.x.
-    length : (n,) float64
-        |x|, with the constant feature.
-    ww, wv, vv : float
-        w.w, w.v and v.v.
-    T : float
-        P - D - |w - v|^2 / 2.
-    """
+    """Numbers of held-out rows for the w and v of one C."""
 
     C: float
+    #: (n,) y w.x.
     s: NDArray[np.float64]
+    #: (n,) y v.x.
     u: NDArray[np.float64]
+    #: (n,) |x|, with the constant feature.
     length: NDArray[np.float64]
+    #: w.w, w.v and v.v.
     ww: float
     wv: float
     vv: float
+    #: P - D - |w - v|^2 / 2.
     T: float
 
 
 class Lowest(NamedTuple):
-    """The least weight of rows that are certainly wrong, and a C where it is no more than that."""
+    """The least weight of rows that are certainly wrong, and a C that attains it."""
 
     weight: float
     C: float
 
 
 @np.errstate(all="ignore")
-def wrong(anchor: Anchor) -> NDArray[np.float64]:
-    """(2, n) the ends of the open interval of C in which each row is certainly wrong; (inf, inf)
-    for none."""
+def wrong_spans(anchor: Anchor) -> NDArray[np.float64]:
+    """Return the ends of the open interval of C in which each row is certainly wrong, (2, n); (inf,
+    inf) if there is none."""
     _, s, u, N, ww, wv, vv, T = anchor
     T, square = max(0.0, T), N * N
     a = np.maximum(square * vv - u * u, 0.0) + ROUNDING * square * vv
@@ -76,8 +66,9 @@ def wrong(anchor: Anchor) -> NDArray[np.float64]:
     return np.where(known, anchor.C * np.stack([low, high]), np.inf)
 
 
-def united(intervals: Sequence[NDArray[np.float64]]) -> tuple[NDArray, NDArray, NDArray]:
-    """(starts, ends, rows) of the unions of intervals of the same rows, as `wrong` gives them."""
+def unite(intervals: Sequence[NDArray[np.float64]]) -> tuple[NDArray, NDArray, NDArray]:
+    """Return (starts, ends, rows) of the unions of several intervals of the same rows from
+    `wrong_spans`."""
     ends = np.stack(intervals)
     order = np.argsort(ends[:, 0], axis=0)
     low = np.take_along_axis(ends[:, 0], order, axis=0)
@@ -93,14 +84,13 @@ def united(intervals: Sequence[NDArray[np.float64]]) -> tuple[NDArray, NDArray, 
     return low.T[first.T], reached.T[last.T], rows.T[first.T]
 
 
-def lowest(starts: NDArray, ends: NDArray, weights: NDArray, low: float, high: float) -> Lowest:
-    """The least, over low <= C <= high, of the weight of the open intervals that hold C; O(n log
-    n).
+def find_lowest(
+    starts: NDArray, ends: NDArray, weights: NDArray, low: float, high: float
+) -> Lowest:
+    """Return the least total weight, over low <= C <= high, of the open intervals that hold C; O(n
+    log n).
 
-    Parameters
-    ----------
-    starts, ends, weights : (m,) float64
-        Intervals of one row do not overlap.
+    Starts, ends and weights are (m,); intervals of one row do not overlap.
     """
     here = (starts < low) & (low < ends)
     weight = float(weights[here].sum())

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Probabilities of classes from scores: how they are fitted, what they are of a score, and what
-they are worth.
+"""Probabilities of classes from scores: their fit, their values and their losses.
 
     two classes      p = 1 / (1 + exp(A f + B)): Platt's sigmoid in the stable form of Lin, Lin and
     Weng
@@ -8,9 +7,9 @@ they are worth.
     pairs of classes p with p_j r_ij = p_i r_ji as nearly as there is, r_ij the sigmoid of the pair
     (Wu, Lin and Weng)
 
-Both fits are of scores of rows that were not trained on. They aim at Platt's targets: a row of a
-class of n rows is of that class by (n + 1) / (n + 2), so that classes which the scores part without
-an error do not make p a step. Weights count as so many rows.
+Both fits use scores of rows that were not trained on. They fit Platt's targets: a row of a class of
+n rows belongs to it with (n + 1) / (n + 2), so that p is no step if the scores separate the
+classes. A row of weight v counts as v rows.
 
 References
 ----------
@@ -23,43 +22,34 @@ coupling, JMLR 2004, section 4.2.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING, TypeAlias
+from svmcut.base.typing import TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-#: A and B.
+#: The parameters A and B.
 Sigmoid: TypeAlias = "tuple[float, float]"
-#: Of the logistic loss, whose scores are log odds.
+#: The sigmoid of the logistic loss, whose scores are log odds.
 LOG_ODDS: Sigmoid = (-1.0, 0.0)
-#: Of a gradient an example; the error of A and B is of this size.
+#: Largest final gradient per example; the error of A and B is of this size.
 _TOLERANCE = 1e-10
-_STEPS = 100
-#: No pair of classes is surer than this, as in LIBSVM.
-SURE = 1e-7
-#: The least that the logarithm is taken of, as scikit-learn does: the spacing of float64 at 1.
-_LEAST = 2.0**-52
-#: Numbers of matrices that are solved at once.
-_BLOCK = 1 << 20
+_MAX_STEPS = 100
+#: Probabilities of pairs are clipped to this and 1 minus this, as in LIBSVM.
+MIN_PAIR_PROBABILITY = 1e-7
+#: Probabilities below are raised to this in the log loss, as in scikit-learn: the spacing of
+#: float64 at 1.
+_MIN_LOG_ARGUMENT = 2.0**-52
+#: Numbers in the matrices that are solved at once.
+_BLOCK_NUMBERS = 1 << 20
 
 
 def fit_sigmoid(
     scores: NDArray, positive: NDArray[np.bool_], weights: NDArray | None = None
 ) -> Sigmoid:
-    """A and B by Newton's method with halved steps; O(n) each of some ten.
-
-    Parameters
-    ----------
-    scores : (n,)
-        Finite.
-    positive : (n,) bool
-    weights : (n,) or None
-    """
+    """Fit A and B to finite scores (n,) by Newton's method with halved steps; some ten steps of
+    O(n)."""
     v = np.ones(len(scores)) if weights is None else weights
     ups, downs, total = float(v[positive].sum()), float(v[~positive].sum()), float(v.sum())
     target, v = np.where(positive, (ups + 1) / (ups + 2), 1 / (downs + 2)), v / total
@@ -71,7 +61,7 @@ def fit_sigmoid(
         return float(v @ ((target - (z < 0)) * z + np.log1p(np.exp(-np.abs(z)))))
 
     value = loss(x)
-    for _ in range(_STEPS):
+    for _ in range(_MAX_STEPS):
         p = sigmoid(f, (x[0], x[1]))
         slopes, bends = v * (target - p), v * p * (1 - p)
         gradient = np.array([slopes @ f, slopes.sum()])
@@ -90,16 +80,8 @@ def fit_sigmoid(
 
 
 def fit_temperature(scores: NDArray, places: NDArray, weights: NDArray | None = None) -> float:
-    """t of softmax(t f), by Newton's method within a bracket; O(n K) each of some ten steps.
-
-    Parameters
-    ----------
-    scores : (n, K)
-        Finite.
-    places : (n,) int
-        The class of each row.
-    weights : (n,) or None
-    """
+    """Fit t of softmax(t f) to finite scores (n, K) and the classes of the rows (n,), by Newton's
+    method within a bracket; some ten steps of O(n K)."""
     n, K = scores.shape
     v = np.ones(n) if weights is None else weights
     counts = np.bincount(places, v, K)
@@ -111,7 +93,7 @@ def fit_temperature(scores: NDArray, places: NDArray, weights: NDArray | None = 
     others = (f.sum(axis=1) - of_right) / max(1, K - 1)
     aim, squares = float(v @ (right * of_right + (1 - right) * others)), f * f
     low, high, t = 0.0, math.inf, 1.0
-    for _ in range(_STEPS):
+    for _ in range(_MAX_STEPS):
         p = _softmax(t * f)
         means = np.einsum("ij,ij->i", p, f)
         slope = float(v @ means) - aim
@@ -126,8 +108,8 @@ def fit_temperature(scores: NDArray, places: NDArray, weights: NDArray | None = 
 
 
 def fit_laplace(residuals: NDArray, weights: NDArray | None = None) -> float:
-    """The mean size of residuals (n,), without those beyond five standard deviations: sigma of
-    exp(-|z| / sigma) / (2 sigma).
+    """Return the mean size of residuals (n,) within five standard deviations: sigma of exp(-|z| /
+    sigma) / (2 sigma).
 
     References
     ----------
@@ -139,20 +121,21 @@ def fit_laplace(residuals: NDArray, weights: NDArray | None = None) -> float:
 
 
 def sigmoid(scores: NDArray, fitted: Sigmoid) -> NDArray[np.float64]:
-    """Probabilities (n,) of the positive class."""
+    """Return the probabilities of the positive class, (n,)."""
     z = fitted[0] * scores + fitted[1]
     least = np.exp(-np.abs(z))
     return np.where(z >= 0, least, 1.0) / (1.0 + least)
 
 
-def of_two(scores: NDArray, fitted: Sigmoid) -> NDArray[np.float64]:
-    """Probabilities (n, 2) of the negative and of the positive class, each with all its digits."""
+def two_class_probabilities(scores: NDArray, fitted: Sigmoid) -> NDArray[np.float64]:
+    """Return the probabilities of the negative and of the positive class, (n, 2), each with all its
+    digits."""
     return np.column_stack([sigmoid(scores, (-fitted[0], -fitted[1])), sigmoid(scores, fitted)])
 
 
-def of_several(scores: NDArray, temperature: float | None) -> NDArray[np.float64]:
-    """Probabilities (n, K) of classes; without a temperature those of machines of the logistic
-    loss, one a class."""
+def multiclass_probabilities(scores: NDArray, temperature: float | None) -> NDArray[np.float64]:
+    """Return the probabilities of classes, (n, K); without a temperature those of one-vs-rest
+    machines of the logistic loss."""
     if temperature is not None:
         return _softmax(temperature * (scores - scores.max(axis=1, keepdims=True)))
     p = sigmoid(scores, LOG_ODDS)
@@ -160,41 +143,39 @@ def of_several(scores: NDArray, temperature: float | None) -> NDArray[np.float64
 
 
 def _softmax(f: NDArray) -> NDArray[np.float64]:
-    """Of rows whose largest is 0."""
+    """Return the softmax of rows whose largest value is 0."""
     p = np.exp(f)
     p /= p.sum(axis=1, keepdims=True)
     return p
 
 
-def of_pairs(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.float64]:
-    """Probabilities (n, K) by pairwise coupling: the least of sum_ij (r_ji p_i - r_ij p_j)^2 with
-    sum p = 1.
+def couple_pairs(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.float64]:
+    """Return probabilities (n, K) by pairwise coupling: the least of sum_ij (r_ji p_i - r_ij p_j)^2
+    with sum p = 1.
 
-    Parameters
-    ----------
-    scores : (n, K (K - 1) / 2)
-        Of the pairs (0, 1), (0, 2), .., (1, 2), ..; above 0 for the first.
-    fitted : sequence of (float, float)
-        Of the pairs.
+    `scores` (n, K (K - 1) / 2) and `fitted` belong to the pairs (0, 1), (0, 2), .., (1, 2), ..; a
+    score above 0 is for the first class.
     """
     P = np.empty((len(scores), K))
-    for rows, Q in _quadratics(scores, fitted, K):
+    for rows, Q in _coupling_forms(scores, fitted, K):
         p = np.linalg.solve(Q + 1e-12 * np.eye(K), np.ones((len(Q), K, 1)))[:, :, 0]
         p = np.maximum(p, 0.0)
         P[rows] = p / p.sum(axis=1, keepdims=True)
     return P
 
 
-def couple(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.float64]:
-    """What LIBSVM finds of `of_pairs`: the iteration of the paper, ended at an error of 0.005 / K;
-    nan of nan.
+def couple_pairs_as_libsvm(
+    scores: NDArray, fitted: Sequence[Sigmoid], K: int
+) -> NDArray[np.float64]:
+    """Return the probabilities of `couple_pairs` as LIBSVM finds them: the iteration of the paper,
+    ended at an error of 0.005 / K; nan for scores of nan.
 
     References
     ----------
     Wu, Lin and Weng 2004, Algorithm 2, with the products that its Appendix D keeps.
     """
     P = np.empty((len(scores), K))
-    for rows, Q in _quadratics(scores, fitted, K):
+    for rows, Q in _coupling_forms(scores, fitted, K):
         p = np.full((len(Q), K), 1 / K)
         for _ in range(max(100, K)):
             Qp = np.einsum("nij,nj->ni", Q, p)
@@ -213,60 +194,65 @@ def couple(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[np.flo
     return P
 
 
-def _quadratics(
+def _coupling_forms(
     scores: NDArray, fitted: Sequence[Sigmoid], K: int
 ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Rows, and (n, K, K) the forms whose least value at sum p = 1 couples their pairs."""
+    """Yield blocks of rows with their quadratic forms (n, K, K), whose minima at sum p = 1 couple
+    the pairs."""
     n, (first, second) = len(scores), np.triu_indices(K, 1)
-    diagonal, step = np.arange(K), max(1, _BLOCK // (K * K))
+    diagonal, step = np.arange(K), max(1, _BLOCK_NUMBERS // (K * K))
     for start in range(0, n, step):
         part = scores[start : start + step]
         r = np.zeros((len(part), K, K))
         for k, (i, j) in enumerate(zip(first, second, strict=True)):
-            r[:, i, j] = np.clip(sigmoid(part[:, k], fitted[k]), SURE, 1 - SURE)
+            r[:, i, j] = np.clip(
+                sigmoid(part[:, k], fitted[k]), MIN_PAIR_PROBABILITY, 1 - MIN_PAIR_PROBABILITY
+            )
             r[:, j, i] = 1 - r[:, i, j]
         Q = -np.swapaxes(r, 1, 2) * r
         Q[:, diagonal, diagonal] = (r * r).sum(axis=1)
         yield slice(start, start + step), Q
 
 
-class Skill:
-    """Log loss and Brier score of probabilities, part after part."""
+class ProbabilityLosses:
+    """Log loss and Brier score of probabilities, accumulated over blocks of rows."""
 
     def __init__(self) -> None:
         self._total, self._loss, self._squares = 0.0, 0.0, 0.0
 
-    def add(self, probabilities: NDArray, places: NDArray, weights: NDArray | None = None) -> Skill:
-        """Takes in rows (n, K) and their classes (n,); -1 for one that has no column, which had no
-        chance."""
+    def add(
+        self, probabilities: NDArray, places: NDArray, weights: NDArray | None = None
+    ) -> ProbabilityLosses:
+        """Add rows (n, K) and their classes (n,); -1 is a class without a column, whose probability
+        was 0."""
         n, K = probabilities.shape
         v = np.ones(n) if weights is None else weights
         of_right = np.where(places < 0, 0.0, probabilities[np.arange(n), places])
         squares = (probabilities * probabilities).sum(axis=1) - 2 * of_right + 1
         self._total += float(v.sum())
-        self._loss -= float(v @ np.log(np.maximum(of_right, _LEAST)))
+        self._loss -= float(v @ np.log(np.maximum(of_right, _MIN_LOG_ARGUMENT)))
         self._squares += float(v @ squares) / (2 if K == 2 else 1)
         return self
 
     def values(self) -> dict[str, float]:
-        """``log_loss``, of natural logarithms, and ``brier``, of two classes that of the positive
-        one: in 0 to 1, of more the sum over the classes, in 0 to 2."""
+        """Return ``log_loss``, with natural logarithms, and ``brier``: for two classes that of the
+        positive one, from 0 to 1, for more the sum over classes, from 0 to 2."""
         total = self._total or math.nan
         return {"log_loss": self._loss / total, "brier": self._squares / total}
 
 
 class Reliability:
-    """How often what has a probability is so, in bins of probabilities of the same width; part
-    after part.
+    """Observed frequencies of predicted probabilities, in bins of equal width, accumulated over
+    blocks of rows.
 
-    Of two classes the positive one counts, of more each of them.
+    For two classes the positive one counts, for more each of them.
     """
 
     def __init__(self, bins: int = 10) -> None:
         self._sums = np.zeros((3, bins))
 
     def add(self, probabilities: NDArray, places: NDArray) -> Reliability:
-        """Takes in rows as Skill.add does."""
+        """Add rows as ProbabilityLosses.add does."""
         K, bins = probabilities.shape[1], self._sums.shape[1]
         columns = np.arange(K if K > 2 else 1) + (K == 2)
         p, right = probabilities[:, columns].ravel(), (places[:, None] == columns).ravel()
@@ -275,7 +261,7 @@ class Reliability:
         return self
 
     def points(self) -> list[list[float]]:
-        """Of every bin that has any: mean probability and share of those that are so, in percent,
-        and their number."""
+        """Return for every bin with rows the mean probability and the observed frequency, in
+        percent, and the number of rows."""
         sums, right, counts = self._sums[:, self._sums[2] > 0]
         return np.column_stack([100 * sums / counts, 100 * right / counts, counts]).tolist()

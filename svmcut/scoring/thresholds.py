@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Thresholds of scores that keep floors under precision, recall or specificity with a confidence.
 
-Rows that took no part in training are drawn like those to come. With probability at least the
-confidence over that draw, every promise holds of the share in the whole population.
+Rows that took no part in training are drawn like future rows. With probability at least the
+confidence over that draw, every promise holds for the share in the whole population.
 
     recall >= r          m positives, K the largest number with P(Bin(m, 1 - r) <= K) <= delta: a
                          threshold at the (K + 1)-th lowest of their scores misses more than 1 - r
                          of all positives with probability at most delta (an order statistic).
-                         Specificity alike, by the negatives
+                         Specificity likewise, by the negatives
     precision >= p       thresholds that are fixed without these rows, from the highest down, each
                          tested by P(Bin(n_j, 1 - p) <= errors_j) <= level_j, n_j the rows above it
-                         (Clopper, Pearson 1934). Levels of STARTS thresholds share delta, and a
-                         test that passes hands its level on to the next; so all that passed hold
-                         together with probability at least 1 - delta, however precision goes
+                         (Clopper, Pearson 1934). N_STARTS thresholds share delta as their levels,
+                         and a test that passes hands its level on to the next; so all that passed
+                         hold together with probability at least 1 - delta, however precision goes
     k promises           delta/k each
 
-The thresholds of precision are those between scores of other rows, of training rows where they are
-there, else of every fifth row, which then takes no part in the tests of precision.
+The thresholds tested for precision lie between scores of other rows: of training rows if they are
+given, else of every fifth row, which then takes no part in the tests of precision.
 
 References
 ----------
@@ -30,10 +30,11 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import TrainingError, UsageError
 from svmcut.base.messages import Parameter
-from svmcut.base.typing import TYPE_CHECKING, NamedTuple
+from svmcut.base.typing import NamedTuple
 from svmcut.spec.places import (
     CONFIDENCE,
     FLOORS,
@@ -44,48 +45,36 @@ from svmcut.spec.places import (
     USUAL_CONFIDENCE,
 )
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-#: Every so many rows one is set aside for its score, where no others are there.
-EVERY = 5
-#: Rows above a threshold, times those above the one before.
-STEP = 1.1
-#: Tests of precision begin at so many thresholds, each with twice the rows of the one before.
-STARTS = 2
-_DOUBLE = math.log(2) / math.log(STEP)
+#: One of this many rows is set aside for its score if no other rows are given.
+ASIDE_STEP = 5
+#: Ratio of the rows above a threshold and above the previous one.
+ROWS_RATIO = 1.1
+#: Number of thresholds at which tests of precision start, each with twice the rows of the previous.
+N_STARTS = 2
+_DOUBLING_STEPS = math.log(2) / math.log(ROWS_RATIO)
 
 
 class Promises(NamedTuple):
-    """What is asked of a threshold.
+    """The shares that a threshold must keep."""
 
-    Attributes
-    ----------
-    floors : mapping
-        Shares in (0, 1) by a name of svmcut.spec.places.PROMISED.
-    maximise : str
-        PRECISION or RECALL: which the choice among the thresholds that are left favours.
-    confidence : float
-    """
-
+    #: Shares in (0, 1) by a name of svmcut.spec.places.PROMISED.
     floors: Mapping[str, float]
+    #: PRECISION or RECALL: the preference among the thresholds that keep the floors.
     maximise: str
+    #: Probability that all promises hold.
     confidence: float = USUAL_CONFIDENCE
 
     @property
     def delta(self) -> float:
-        """What each promise may be broken with."""
+        """The probability with which each promise may be broken."""
         return (1.0 - self.confidence) / len(self.floors)
 
 
-def promises(floors: Mapping[str, float], maximise: str | None, confidence: float) -> Promises:
-    """Checked promises.
+def make_promises(floors: Mapping[str, float], maximise: str | None, confidence: float) -> Promises:
+    """Return checked promises.
 
-    Raises
-    ------
-    UsageError
-        For values out of range, and where there is none, or where nothing keeps what is maximised
-        from its trivial best.
+    Raises UsageError for values out of range, for no floor, and if the maximised share has no floor
+    that limits it.
     """
     given = {"at_least": (FLOORS, floors), "confidence": (CONFIDENCE, confidence)}
     given |= {} if maximise is None else {"maximise": (MAXIMISED, maximise)}
@@ -117,31 +106,22 @@ def promises(floors: Mapping[str, float], maximise: str | None, confidence: floa
 def choose_threshold(
     positive: NDArray[np.bool_],
     scores: NDArray[np.float64],
-    asked: Promises,
+    promises: Promises,
     before: NDArray[np.float64] | None = None,
 ) -> float:
-    """The threshold: a row is positive where its score is above it.
+    """Return the threshold: a row is positive if its score is above it.
 
-    Parameters
-    ----------
-    positive, scores : (n,)
-        Of rows that took no part in training.
-    asked : Promises
-    before : (k,) float64 or None
-        Scores of other rows, training rows among them.
-
-    Raises
-    ------
-    TrainingError
-        Where no threshold keeps the promises with that confidence; says what would help.
+    `positive` and `scores` (n,) belong to rows that took no part in training; `before` (k,) are
+    scores of other rows, such as training rows. Raises TrainingError, with advice, if no threshold
+    keeps the promises with that confidence.
     """
     if not np.isfinite(scores).all():
         raise TrainingError("scores are not finite; no threshold can be chosen")
     low, high = -math.inf, math.inf
-    if RECALL in asked.floors:
-        high = _below(scores, _order_statistic(scores[positive], asked, RECALL))
-    if SPECIFICITY in asked.floors:
-        low = _above(scores, -_order_statistic(-scores[~positive], asked, SPECIFICITY))
+    if RECALL in promises.floors:
+        high = _threshold_below(scores, _order_statistic(scores[positive], promises, RECALL))
+    if SPECIFICITY in promises.floors:
+        low = _threshold_above(scores, -_order_statistic(-scores[~positive], promises, SPECIFICITY))
     if low > high:
         raise TrainingError(
             "recall and specificity cannot both be promised: thresholds would be at most {:.6g} "
@@ -149,28 +129,30 @@ def choose_threshold(
             high,
             low,
         )
-    if PRECISION not in asked.floors:
-        return low if asked.maximise == RECALL else high
-    passed = [t for t in _precise(positive, scores, asked, before) if low <= t <= high]
+    if PRECISION not in promises.floors:
+        return low if promises.maximise == RECALL else high
+    passed = [
+        t for t in _precision_thresholds(positive, scores, promises, before) if low <= t <= high
+    ]
     if not passed:
         raise TrainingError(
             "no threshold that keeps precision keeps the other promises too; lower a floor"
         )
-    return passed[-1] if asked.maximise == RECALL else passed[0]
+    return passed[-1] if promises.maximise == RECALL else passed[0]
 
 
-def _order_statistic(scores: NDArray[np.float64], asked: Promises, name: str) -> float:
-    """The highest score below which at most the allowed part of such rows lies."""
+def _order_statistic(scores: NDArray[np.float64], promises: Promises, name: str) -> float:
+    """Return the highest score below which at most the allowed part of such rows lies."""
     from scipy.special import bdtr
 
-    m, floor, delta = len(scores), asked.floors[name], asked.delta
+    m, floor, delta = len(scores), promises.floors[name], promises.delta
     if m == 0 or bdtr(0, m, 1 - floor) > delta:
         raise TrainingError(
             "{} of at least {:g} with confidence {:g} needs {} {} rows, and there are {}; give "
             "more, or lower the floor or the confidence",
             name,
             floor,
-            asked.confidence,
+            promises.confidence,
             math.ceil(math.log(delta) / math.log(floor)),
             "positive" if name == RECALL else "negative",
             m,
@@ -179,24 +161,24 @@ def _order_statistic(scores: NDArray[np.float64], asked: Promises, name: str) ->
     return float(np.sort(scores)[K])
 
 
-def _precise(
+def _precision_thresholds(
     positive: NDArray[np.bool_],
     scores: NDArray[np.float64],
-    asked: Promises,
+    promises: Promises,
     before: NDArray[np.float64] | None,
 ) -> list[float]:
-    """The thresholds that passed, from the highest down."""
+    """Return the thresholds that pass the tests of precision, from the highest down."""
     from scipy.special import bdtr
 
-    floor, delta = asked.floors[PRECISION], asked.delta
+    floor, delta = promises.floors[PRECISION], promises.delta
     if before is None:
-        aside = np.arange(len(scores)) % EVERY == 0
+        aside = np.arange(len(scores)) % ASIDE_STEP == 0
         before, positive, scores = scores[aside], positive[~aside], scores[~aside]
     order = np.argsort(-scores, kind="stable")
     falling, errors = -scores[order], np.append(0, np.cumsum(~positive[order]))
     least = 2 * math.log(delta) / math.log(floor)
-    thresholds = _between(before, least / max(1, len(scores)))
-    starts = {round(k * _DOUBLE) for k in range(STARTS)}
+    thresholds = _candidate_thresholds(before, least / max(1, len(scores)))
+    starts = {round(k * _DOUBLING_STEPS) for k in range(N_STARTS)}
     starts &= {*range(len(thresholds))}
     passed: list[float] = []
     carried, tried = 0.0, (0, 0)
@@ -214,16 +196,16 @@ def _precise(
             "that score highest {} are negative; give more rows (some {} above the threshold), or "
             "lower the floor or the confidence",
             floor,
-            asked.confidence,
+            promises.confidence,
             *tried,
             math.ceil(least),
         )
     return passed
 
 
-def _between(scores: NDArray[np.float64], share: float) -> list[float]:
-    """Thresholds between scores, falling: the first below that share of them, each of the others
-    below STEP times as many."""
+def _candidate_thresholds(scores: NDArray[np.float64], share: float) -> list[float]:
+    """Return thresholds between scores, falling: the first below that share of them, each of the
+    others below ROWS_RATIO times as many."""
     falling = -np.sort(-scores)
     places, thresholds = float(max(1, math.ceil(share * len(falling)))), list[float]()
     while places < len(falling):
@@ -231,20 +213,20 @@ def _between(scores: NDArray[np.float64], share: float) -> list[float]:
         middle = falling[k - 1] + (falling[k] - falling[k - 1]) / 2
         if not thresholds or middle < thresholds[-1]:
             thresholds.append(float(middle))
-        places = max(k + 1, places * STEP)
+        places = max(k + 1, places * ROWS_RATIO)
     return thresholds
 
 
-def _below(scores: NDArray[np.float64], score: float) -> float:
-    """A threshold below a score and above all that are lower."""
+def _threshold_below(scores: NDArray[np.float64], score: float) -> float:
+    """Return a threshold below a score and above all lower ones."""
     under = scores[scores < score]
     lower = float(under.max()) if len(under) else score - max(1.0, abs(score))
     middle = lower + (score - lower) / 2
     return middle if lower <= middle < score else lower
 
 
-def _above(scores: NDArray[np.float64], score: float) -> float:
-    """A threshold no lower than a score and below all that are higher."""
+def _threshold_above(scores: NDArray[np.float64], score: float) -> float:
+    """Return a threshold not below a score and below all higher ones."""
     over = scores[scores > score]
     higher = float(over.min()) if len(over) else score + max(1.0, abs(score))
     middle = score + (higher - score) / 2

@@ -31,7 +31,7 @@ from svmcut.data.labels import classes_of
 from svmcut.models import LinearModel
 from svmcut.models.bounds import lengths
 from svmcut.qp import make_qp
-from svmcut.scoring.path_errors import Anchor, Lowest, lowest, united, wrong
+from svmcut.scoring.path_errors import Anchor, Lowest, find_lowest, unite, wrong_spans
 from svmcut.selection.grid import Crew, Part, costs_of
 from svmcut.solvers.protocol import Start
 from svmcut.spec import schemas
@@ -338,10 +338,10 @@ class Proof:
     def _lowest(self, anchors: Callable[[Half], list[Anchor]], low: float, high: float) -> Lowest:
         spans = []
         for half in self._halves:
-            starts, ends, rows = united([wrong(anchor) for anchor in anchors(half)])
+            starts, ends, rows = unite([wrong_spans(anchor) for anchor in anchors(half)])
             spans.append((starts, ends, half.weights[rows]))
         starts, ends, weights = map(np.concatenate, zip(*spans, strict=True))
-        least = lowest(starts, ends, weights, low, high)
+        least = find_lowest(starts, ends, weights, low, high)
         return least._replace(weight=least.weight + sum(half.always for half in self._halves))
 
     def _met(self, C: float) -> float:

@@ -43,7 +43,7 @@ import numpy as np
 from svmcut._native.chain_bcfw import Blocks
 from svmcut.base.errors import MemoryLimitError
 from svmcut.base.records import record, replace
-from svmcut.base.resources import shortage
+from svmcut.base.resources import describe_shortage
 from svmcut.base.typing import Any
 from svmcut.solvers.gdmm import Gdmm, GdmmRun
 from svmcut.solvers.passes import PassRun
@@ -181,7 +181,7 @@ class SoftBcfwRun(GdmmRun):
         model = problem.model
         if isinstance(model, LabelSets) and model.pairs:
             need = 1e-6 * PAIR_BYTES * model.n_samples * model.n_labels * (model.n_labels - 1) / 2
-            if there := shortage(need):
+            if there := describe_shortage(need):
                 others = " or ".join(map(repr, reversed(TASKS["multilabel"].auto)))
                 raise MemoryLimitError(
                     "soft-bcfw keeps every pair of {} labels for {} examples, about {:,.0f} MB, "

@@ -28,7 +28,7 @@ import numpy as np
 from svmcut._native import chain, chain_ssg
 from svmcut.base.records import record
 from svmcut.base.typing import Any, ClassVar
-from svmcut.scoring.chunks import ChunkCounts, parts_of
+from svmcut.scoring.chunks import ChunkCounts, split_tags
 from svmcut.solvers.protocol import Progress, Run, Solver, Start, kept
 from svmcut.spec import schemas
 from svmcut.spec.schemas import Form, State
@@ -70,7 +70,7 @@ class QuickRun(Run):
         )
         self.watched = ChainSequences(model.sequences.take(held), model.shape, model.threads)
         names = model.sequences.names
-        self._chunks = None if names is None else parts_of(names.tags)
+        self._chunks = None if names is None else split_tags(names.tags)
         zero = np.zeros(model.dim)
         self.seen, self.scale = np.zeros(model.dim), 1.0
         model = problem.model

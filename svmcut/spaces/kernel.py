@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmcut._native import sparse
-from svmcut.base.resources import KERNEL, part
+from svmcut.base.resources import KERNEL, timed_part
 from svmcut.spaces.protocol import Space
 from svmcut.spec import schemas
 
@@ -134,7 +134,7 @@ class KernelSpace(Space):
         points, coef = sum_points(weights, elements, self.dim)
         return Expansion(points, coef, scores)
 
-    @part(KERNEL)
+    @timed_part(KERNEL)
     def _fill(self) -> None:
         n = self.rows.n
         block = (

@@ -7,7 +7,7 @@ import numpy as np
 
 from svmcut._native import words as native
 from svmcut.base.errors import DataError
-from svmcut.base.messages import Message, printable
+from svmcut.base.messages import Message, escape
 from svmcut.base.records import record, replace
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Csr, stack_rows
@@ -73,7 +73,7 @@ class Encoding:
         by_kind: dict[str, list[str]] = {}
         for column in self.columns:
             by_kind.setdefault(column.told(), []).append(column.name)
-        return "; ".join(f"{printable(_several(names))}: {what}" for what, names in by_kind.items())
+        return "; ".join(f"{escape(_several(names))}: {what}" for what, names in by_kind.items())
 
 
 def _several(names: list[str], most: int = 4) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from svmcut._native.words import CellFault, Words, numbers
 from svmcut.base.errors import DataError
-from svmcut.base.messages import Message, Together
+from svmcut.base.messages import Message, NameGroup
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.tables.cells import (
     NO_UTF_8,
@@ -112,8 +112,8 @@ def refusal_of(faults: Sequence[Undecided]) -> DataError:
     held = [Message("'{}' ({})", fault.name, fault.short) for fault in faults]
     texts = [fault.name for fault in faults if fault.worded]
     rest = [fault.name for fault in faults if not fault.worded]
-    ways = [Message("{drop=}", Together(rest))] if rest else []
-    ways += [Message("{text=}", Together(texts))] if texts else []
+    ways = [Message("{drop=}", NameGroup(rest))] if rest else []
+    ways += [Message("{text=}", NameGroup(texts))] if texts else []
     message = "{} columns are neither numbers nor categories: {}{}; give {}{}"
     more = [Message(", {}", one) for one in held[1:_SHOWN]]
     more += [Message(" and {} more", len(held) - _SHOWN)] if len(held) > _SHOWN else []

@@ -18,7 +18,7 @@ from svmcut.data.labels import (
     labels_of,
     named_labels,
 )
-from svmcut.scoring.measures import Measured, classification_measures, contingency_table
+from svmcut.scoring.measures import Measures, classification_measures, contingency_table
 from svmcut.spec.entries import CLASSES
 from svmcut.spec.places import loss_marks
 from svmcut.tasks.protocol import words_of
@@ -93,7 +93,7 @@ class Classification(VectorTask):
         driver.counts = {"labels": list(labels or SIGNS), "class_counts": counts}
         return driver
 
-    def measure(self, tally: Scores) -> Measured:
+    def measure(self, tally: Scores) -> Measures:
         positive, scores, unknown = tally.of_classes()
         aims = aims_of(tally.loss, tally.parameter)
         labels = len(distinct(tally.y[unknown])) if unknown.any() else 0

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import numpy as np
 
 from svmcut.base.errors import DataError
-from svmcut.base.messages import Message, printable
+from svmcut.base.messages import Message, escape
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.models.decoding import Lattice
-from svmcut.scoring.chunks import parts_of, rules_of
+from svmcut.scoring.chunks import scheme_rules, split_tags
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +59,7 @@ def decoder(
     names = model.names
     rules = None
     if how.scheme is not None and names is not None:
-        rules = rules_of(parts_of(names.tags), how.scheme)
+        rules = scheme_rules(split_tags(names.tags), how.scheme)
     seen = 0
 
     def decode(part: Sequences) -> Decoded:
@@ -105,7 +105,7 @@ def write_decoded(
 ) -> None:
     """Writes lines of tags: with confidence ``TAG P``; of the best few every labelling after a line
     ``# RANK SCORE``. `apart` ends every sequence with an empty line."""
-    names = tuple(map(printable, names))
+    names = tuple(map(escape, names))
     if decoded.best is not None:
         lines = _best_lines(decoded, names, apart)
     else:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from svmcut.base.messages import Message, printable
+from svmcut.base.messages import Message, escape
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 from svmcut.data.arrays import multilabel_examples
@@ -17,8 +17,17 @@ from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.predictions import write_label_sets, write_top_labels
 from svmcut.models import LabelDecoder, LabelTreeModel, SparseLabelModel
 from svmcut.models.label_trees import BEAM, EVEN
-from svmcut.scoring.measures import Measured, label_measures
-from svmcut.scoring.tops import TOP, USUAL, Propensity, Ranked, TopTally, among, best, leading
+from svmcut.scoring.measures import Measures, label_measures
+from svmcut.scoring.tops import (
+    CUTOFFS,
+    USUAL_PROPENSITY,
+    Propensity,
+    TopScores,
+    TopTally,
+    is_member,
+    rank_best,
+    select_top_scores,
+)
 from svmcut.spec.entries import SETS
 from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
@@ -39,7 +48,7 @@ class Predicted(NamedTuple):
     #: Place of each predicted label among the model's.
     place: NDArray[np.int64]
     #: Labels that may rank among the best.
-    ranked: Ranked
+    ranked: TopScores
     #: (n,) labels that the relaxation left at one half; for a tree -1 if other labels may be the
     #: best.
     halves: NDArray[np.int32]
@@ -53,7 +62,7 @@ class SetTally:
 
     queries = False
 
-    def __init__(self, model: SetModel, propensity: Propensity = USUAL):
+    def __init__(self, model: SetModel, propensity: Propensity = USUAL_PROPENSITY):
         names = model.names
         self._of_tree, self._open = isinstance(model, LabelTreeModel), 0
         self._names, self._rows, self._exact, self._halves = names, 0, 0, 0
@@ -69,7 +78,7 @@ class SetTally:
 
     def add(self, part: MultilabelExamples, predicted: Predicted) -> None:
         place = np.searchsorted(self._names, part.names)
-        known = among(part.names, self._names)
+        known = is_member(part.names, self._names)
         row, label = part.entries()
         has, n, K = known[label], len(part), len(self._names)
         gold = distinct(row[has] * K + place[label[has]])
@@ -79,7 +88,7 @@ class SetTally:
         ):
             self.others[int(name)] = self.others.get(int(name), 0) + int(count)
         own = gold // max(1, K)
-        both = among(predicted.row * K + predicted.place, gold)
+        both = is_member(predicted.row * K + predicted.place, gold)
         hits, sizes, wanted = (
             np.bincount(of, minlength=n) for of in (predicted.row[both], predicted.row, own)
         )
@@ -96,7 +105,7 @@ class SetTally:
         counts = {"examples": self._rows, "halves": self._halves}
         return counts | ({"best_of_tree": self._rows - self._open} if self._of_tree else {})
 
-    def measure(self) -> Measured:
+    def measure(self) -> Measures:
         """The measures; labels that the model lacks have no rank."""
         others = [self.others[name] for name in sorted(self.others)]
         right = np.append(self._right, np.array(others, np.int64))
@@ -142,7 +151,7 @@ class LabelSetLines(Presentation):
             f"Runtime in cpu-seconds: {cpu_seconds:.2f}",
         ]
 
-    def losses(self, measured: Measured) -> str:
+    def losses(self, measured: Measures) -> str:
         return ""
 
 
@@ -154,7 +163,7 @@ class Labelling(Task):
 
     #: Labels of a row that are written with their scores, 0 for the predicted sets.
     top: ClassVar[int] = 0
-    propensity: ClassVar[Propensity] = USUAL
+    propensity: ClassVar[Propensity] = USUAL_PROPENSITY
     #: Names of the model's labels; None for their numbers or words.
     names: ClassVar[list[str] | None] = None
 
@@ -199,7 +208,7 @@ class Labelling(Task):
     def predictor(
         self, model: SetModel, threads: int = 1, beam: int = 0
     ) -> Callable[[MultilabelExamples], Predicted]:
-        most = max(self.top, *TOP)
+        most = max(self.top, *CUTOFFS)
         if isinstance(model, LabelTreeModel):
             return self._tree_predictor(model, threads, beam)
         if isinstance(model, SparseLabelModel):
@@ -207,7 +216,7 @@ class Labelling(Task):
 
             def predict_alone(part: MultilabelExamples) -> Predicted:
                 scores = alone.scores(part.X, threads)
-                ranked = leading(scores, most, threads)
+                ranked = select_top_scores(scores, most, threads)
                 row, place = np.nonzero(scores > 0)
                 return Predicted(row, place, ranked, np.zeros(len(part), np.int32))
 
@@ -220,19 +229,19 @@ class Labelling(Task):
             # what a label adds to the others that are predicted: the order for precision at k
             ranks = scores if v is None else scores + sets @ v
             row, place = np.nonzero(sets)
-            return Predicted(row, place, leading(ranks, most, threads), halves, ranks)
+            return Predicted(row, place, select_top_scores(ranks, most, threads), halves, ranks)
 
         return predict
 
     def _tree_predictor(
         self, model: LabelTreeModel, threads: int, beam: int
     ) -> Callable[[MultilabelExamples], Predicted]:
-        beam, wanted = beam or max(BEAM, self.top), self.top or max(TOP)
+        beam, wanted = beam or max(BEAM, self.top), self.top or max(CUTOFFS)
 
         def predict(part: MultilabelExamples) -> Predicted:
-            ranked, left = model.search(part.X, beam, threads, max(wanted, *TOP))
-            last = ranked.least(min(wanted, ranked.K), threads)
-            on = ranked.where(ranked.score > EVEN)
+            ranked, left = model.search(part.X, beam, threads, max(wanted, *CUTOFFS))
+            last = ranked.kth_best(min(wanted, ranked.K), threads)
+            on = ranked.select(ranked.score > EVEN)
             return Predicted(on.row, on.place, ranked, -(last < left).astype(np.int32))
 
         return predict
@@ -242,7 +251,7 @@ class Labelling(Task):
     ) -> None:
         ranked, rows = predicted.ranked, np.arange(predicted.ranked.n + 1)
         if self.top:
-            at, _ = best(ranked, self.top)
+            at, _ = rank_best(ranked, self.top)
             names = self._label_names(model, ranked.place[at])
             between = "\t" if self.names else " "
             ends = np.searchsorted(ranked.row[at], rows)
@@ -259,13 +268,13 @@ class Labelling(Task):
             texts = [self.names[k] for k in own.tolist()]
         else:
             texts = label_texts(model.names[own].tolist(), model.words)
-        texts = [*map(printable, texts)]
+        texts = [*map(escape, texts)]
         return [texts[k] for k in of.tolist()]
 
     def tally(self, model: SetModel) -> SetTally:
         return SetTally(model, self.propensity)
 
-    def measure(self, tally: SetTally) -> Measured:
+    def measure(self, tally: SetTally) -> Measures:
         return tally.measure()
 
     def warnings(self, tally: SetTally, path: str) -> list[str]:

@@ -15,7 +15,7 @@ from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.labels import distinct, label_text, label_texts, named_labels
 from svmcut.files.predictions import write_classes, write_probabilities
 from svmcut.models import JointKernelModel
-from svmcut.scoring.measures import Measured, class_measures
+from svmcut.scoring.measures import Measures, class_measures
 from svmcut.spec.catalog import SQUARED_DIFFERENCE, measures
 from svmcut.spec.entries import CLASSES
 from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, align_columns
@@ -99,7 +99,7 @@ class ClassLines(Presentation):
             f"Runtime in cpu-seconds: {cpu_seconds:.2f}",
         ]
 
-    def plain(self, tally: Any, measured: Measured, model: Any) -> str:
+    def plain(self, tally: Any, measured: Measures, model: Any) -> str:
         """Measures and confusion table."""
         lines = [
             f"{row.plain:<18}{measured.values[row.name]:7.2f} %"
@@ -220,7 +220,7 @@ class Multiclass(RowTask):
     def tally(self, model: ClassModel) -> Confusion:
         return Confusion(model.names, model.loss == SQUARED_DIFFERENCE, model.words)
 
-    def measure(self, tally: Confusion) -> Measured:
+    def measure(self, tally: Confusion) -> Measures:
         measured = class_measures(tally.table, tally.others, len(tally.unknown))
         return (
             measured

@@ -13,8 +13,8 @@ from svmcut.base.messages import Message
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.files.predictions import write_names
-from svmcut.scoring.chunks import ChunkCounts, parts_of
-from svmcut.scoring.measures import Measured, class_shares
+from svmcut.scoring.chunks import ChunkCounts, split_tags
+from svmcut.scoring.measures import Measures, class_shares
 from svmcut.spec import refusals
 from svmcut.tables.conll import TestColumns, how_of, read_conll
 from svmcut.tables.crfsuite import read_crfsuite, stream_crfsuite
@@ -47,7 +47,7 @@ class NamedTags(Tags):
         super().__init__(len(names))
         self.names, self.unknown = names, 0
         self.right, self.predicted, self.both = (np.zeros(len(names), np.int64) for _ in range(3))
-        parts = parts_of(names)
+        parts = split_tags(names)
         self.chunks = None if parts is None else ChunkCounts(parts)
 
     def add(self, part: Sequences, predicted: Any) -> None:
@@ -127,7 +127,7 @@ class NamedTagging(Tagging):
         of_chunks = {} if tally.chunks is None else {"chunks": tally.chunks.table()}
         return tally.counts() | {"tags": tally.table()} | of_chunks
 
-    def measure(self, tally: Any) -> Measured:
+    def measure(self, tally: Any) -> Measures:
         measured = super().measure(tally)
         if tally.chunks is None:
             return measured

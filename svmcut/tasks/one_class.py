@@ -10,7 +10,7 @@ import numpy as np
 from svmcut.base.messages import Message
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.labels import SIGNS
-from svmcut.scoring.measures import Measured, one_class_measures
+from svmcut.scoring.measures import Measures, one_class_measures
 from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.vectors import Scores, VectorTask
 
@@ -24,7 +24,7 @@ class OneClassLines(Presentation):
     foreign = "a model of one class; score with svmcut classify"
     no_probability = Message("one class has none; leave out {probability}")
 
-    def losses(self, measured: Measured) -> str:
+    def losses(self, measured: Measures) -> str:
         return ""
 
     def number(self, value: float) -> str:
@@ -40,7 +40,7 @@ class OneClass(VectorTask):
         """(n,) 1 for a score of at least 0, else -1."""
         return np.where(predicted >= 0, SIGNS[1], SIGNS[0])
 
-    def measure(self, tally: Scores) -> Measured:
+    def measure(self, tally: Scores) -> Measures:
         return one_class_measures(tally.y, tally.scores)
 
     def counts_of(self, tally: Scores) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.files.output import write_atomically
-from svmcut.scoring.probabilities import Reliability, Skill
+from svmcut.scoring.probabilities import ProbabilityLosses, Reliability
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.tasks.protocol import Tally, Task
 
@@ -27,7 +27,7 @@ class Predictions(NamedTuple):
     #: CPU time of predicting alone.
     cpu_seconds: float
     #: Quality of the probabilities, if they were asked for.
-    skill: Skill | None
+    skill: ProbabilityLosses | None
     warnings: tuple[str, ...] = ()
     #: Counts of proven predictions, if they were asked for.
     certifier: Any = None
@@ -66,7 +66,7 @@ def predict(
     """
     threads, labels = options.threads, options.labels
     predictor, tally = task.predictor(model, threads, options.beam), task.tally(model)
-    skill = Skill() if options.probability else None
+    skill = ProbabilityLosses() if options.probability else None
     seconds, cpu_seconds = dict.fromkeys(("read", "classify", "write"), 0.0), 0.0
     with write_atomically(predictions) as output:
         blocks = task.stream(examples, threads=threads, **options.reading)
@@ -100,7 +100,7 @@ def tally_blocks(
     blocks: Iterable[Any],
     threads: int = 1,
     beam: int = 0,
-    judges: Iterable[Skill | Reliability] = (),
+    judges: Iterable[ProbabilityLosses | Reliability] = (),
 ) -> Tally:
     """Tally of the predictions of all blocks; `judges` get the probabilities of a model that has
     them."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import math
 
-from svmcut.base.messages import Message, join_names, printable
-from svmcut.base.resources import ARGMAX, INIT, KERNEL, PSI, QP, running
+from svmcut.base.messages import Message, escape, join_names
+from svmcut.base.resources import ARGMAX, INIT, KERNEL, PSI, QP, active_stopwatches
 from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.scoring.measures import Measured
+from svmcut.scoring.measures import Measures
 from svmcut.spec.catalog import FORMATS, LOGISTIC, OF_TAGS, TASKS, measures
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ NOT_CALIBRATED = Message("train it with svmcut learn {probability}, or with {los
 
 def align_columns(table: list[list[str]]) -> list[str]:
     """Lines of a table whose first column is aligned left; control characters are escaped."""
-    table = [[*map(printable, cells)] for cells in table]
+    table = [[*map(escape, cells)] for cells in table]
     first, *others = (max(map(len, column)) for column in zip(*table, strict=True))
     return [
         name.ljust(first) + "".join(f"  {cell:>{k}}" for cell, k in zip(cells, others, strict=True))
@@ -90,9 +90,9 @@ class Presentation:
     ) -> list[str]:
         """Summary of a model."""
         shares = ""
-        if original and running:
+        if original and active_stopwatches:
             shares = runtime_shares(
-                options.algorithm, options.verbosity, cpu_seconds, running[-1].seconds
+                options.algorithm, options.verbosity, cpu_seconds, active_stopwatches[-1].seconds
             )
         return closing_lines(
             outcome, options.algorithm, options.slack_norm, cpu_seconds, original, shares
@@ -102,11 +102,11 @@ class Presentation:
         """Lines that only the original prints after the summary."""
         return []
 
-    def details(self, tally: Any, measured: Measured) -> str:
+    def details(self, tally: Any, measured: Measures) -> str:
         """Lines of classify with -v 2."""
         return ""
 
-    def losses(self, measured: Measured) -> str:
+    def losses(self, measured: Measures) -> str:
         """Average loss and zero/one-error over structures."""
         _, loss, correct, total = measured
         wrong = total - correct
@@ -116,14 +116,14 @@ class Presentation:
             f"({correct} correct, {wrong} incorrect, {total} total)\n"
         )
 
-    def plain(self, tally: Any, measured: Measured, model: Any) -> str:
+    def plain(self, tally: Any, measured: Measures, model: Any) -> str:
         """Report in plain words."""
         rows = [row for row in measures(self.task).values() if row.plain]
         values = measured.values
         lines = [plain_line(row, values[row.name]) for row in rows if row.name in values]
         return "\n".join([self.count_line(tally, measured), "", *lines, ""])
 
-    def count_line(self, tally: Any, measured: Measured) -> str:
+    def count_line(self, tally: Any, measured: Measures) -> str:
         """Number of measured examples, above the report in plain words."""
         return f"{tally.counts()['examples']:,} examples"
 
@@ -144,7 +144,7 @@ class Presentation:
         """Warning for users who take scores above 0 for positive."""
         return ""
 
-    def measures(self, measured: Measured) -> str:
+    def measures(self, measured: Measures) -> str:
         """The measures, one per line."""
         values = measured.values
         rows = [row for row in measures(self.task).values() if row.name in values]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.files.output import Output
-    from svmcut.scoring.measures import Measured
+    from svmcut.scoring.measures import Measures
     from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 
@@ -138,7 +138,7 @@ class Task(Protocol):
     def tally(self, model: Any) -> Tally:
         """An empty Tally."""
 
-    def measure(self, tally: Any) -> Measured:
+    def measure(self, tally: Any) -> Measures:
         """The measures of a tally."""
 
     def counts_of(self, tally: Any) -> dict[str, Any]:

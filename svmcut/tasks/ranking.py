@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from svmcut.base.errors import DataError
-from svmcut.base.messages import printable
+from svmcut.base.messages import escape
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.files.queries import find_queries, read_queries
 from svmcut.risks.ordinal import query_starts
-from svmcut.scoring.measures import Measured, ranking_measures
+from svmcut.scoring.measures import Measures, ranking_measures
 from svmcut.tasks.row_lines import RankingLines
 from svmcut.tasks.vectors import Scores, VectorTask, known_features
 
@@ -75,7 +75,7 @@ class Ranking(VectorTask):
             driver.notes.append(_one_query_note(data.source.path, len(data)))
         return driver
 
-    def measure(self, tally: Scores) -> Measured:
+    def measure(self, tally: Scores) -> Measures:
         return ranking_measures(tally.y, tally.scores, tally.qid)
 
 
@@ -98,7 +98,7 @@ def _one_query_note(path: str, rows: int) -> str:
         "write qid:N into every line, or a file of this name and .group with the number of rows of "
         "every query"
     )
-    return f"{printable(path)} has no qid, and its {rows} rows are taken as one query; {remedy}"
+    return f"{escape(path)} has no qid, and its {rows} rows are taken as one query; {remedy}"
 
 
 def _with_queries(blocks: list[Examples], name: str, path: str) -> Iterator[Examples]:

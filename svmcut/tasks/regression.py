@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from svmcut.scoring.measures import Measured, regression_measures
+from svmcut.scoring.measures import Measures, regression_measures
 from svmcut.tasks.row_lines import NumberLines
 from svmcut.tasks.vectors import Scores, VectorTask
 
@@ -13,5 +13,5 @@ class Regression(VectorTask):
 
     presentation = NumberLines
 
-    def measure(self, tally: Scores) -> Measured:
+    def measure(self, tally: Scores) -> Measures:
         return regression_measures(tally.y, tally.scores)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import math
 
-from svmcut.base.messages import Message, printable
+from svmcut.base.messages import Message, escape
 from svmcut.base.typing import Any
 from svmcut.data.labels import SIGNS, classes_of, label_texts
-from svmcut.scoring.measures import Aims, Measured, contingency_table
+from svmcut.scoring.measures import Measures, MeasureTargets, contingency_table
 from svmcut.spec.catalog import TASKS, losses, measures
 from svmcut.spec.entries import RANGE, TWO_CLASSES, Measure
 from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, align_columns, plain_line
@@ -31,19 +31,18 @@ NOTE: The loss reported above is the percentage of errors. The zero/one-error
         positive = int(classes_of(data.y, None)[0].sum()) if counts is None else counts[1]
         return f"{n} examples ({positive} pos / {n - positive} neg)"
 
-    def details(self, tally: Any, measured: Measured) -> str:
+    def details(self, tally: Any, measured: Measures) -> str:
         """Distance of error rate, accuracy, precision, recall and F1 to their best values, and the
         table."""
         table, rows = contingency_table(*tally.of_classes()), list(measures(self.task).values())[:5]
         lacking = (abs(100.0 * row.rises - measured.values[row.name]) for row in rows)
         return "".join(f"    loss={loss:f}; contingency_table={table}\n" for loss in lacking)
 
-    def plain(self, tally: Any, measured: Measured, model: Any) -> str:
+    def plain(self, tally: Any, measured: Measures, model: Any) -> str:
         """Measures and confusion table."""
         names = label_texts(tally.labels or SIGNS, tally.words)
         lines = [
-            f"Positive class: {printable(names[1])}"
-            + ("" if tally.labels else " (labels above 0)"),
+            f"Positive class: {escape(names[1])}" + ("" if tally.labels else " (labels above 0)"),
             "",
         ]
         aim = None if tally.loss is None else measure_of(tally.loss)
@@ -83,7 +82,7 @@ NOTE: The loss reported above is the fraction of swapped pairs averaged over
     def size_summary(self, data: Any, driver: Any) -> str:
         return f"{driver.plan.units.structures} rankings, {len(data)} examples"
 
-    def count_line(self, tally: Any, measured: Measured) -> str:
+    def count_line(self, tally: Any, measured: Measures) -> str:
         queries = f"{measured.total:,} quer{'y' if measured.total == 1 else 'ies'}"
         rows, right = tally.counts()["examples"], f"{measured.correct:,}"
         return f"{queries} with {rows:,} examples, {right} in the right order throughout"
@@ -113,7 +112,7 @@ class NumberLines(Presentation):
     def size_summary(self, data: Any, driver: Any) -> str:
         return f"{len(data)} examples, targets from {data.y.min():g} to {data.y.max():g}"
 
-    def losses(self, measured: Measured) -> str:
+    def losses(self, measured: Measures) -> str:
         return ""
 
     def noise(self, model: Any) -> str:
@@ -136,13 +135,13 @@ def measure_of(loss: str) -> Measure | None:
     return None if row is None else measures(TASK).get(row.measure or loss.replace("-", "_"))
 
 
-def aims_of(loss: str | None, parameter: tuple[float, ...] | None) -> Aims:
+def aims_of(loss: str | None, parameter: tuple[float, ...] | None) -> MeasureTargets:
     """Points at which the measures of a model are taken, by the loss it was trained for and its
     parameter."""
     row = losses(TASK)[loss] if loss is not None and loss in losses(TASK) else None
     if row is None or parameter is None or "at" not in row.takes:
         beta = parameter[0] if row is not None and parameter is not None else None
-        return Aims() if beta is None else Aims(f=beta, q=beta)
+        return MeasureTargets() if beta is None else MeasureTargets(f=beta, q=beta)
     if row.place == RANGE:
-        return Aims(rates=(parameter[0], parameter[-1]))
-    return Aims(precision=parameter[0], recall=parameter[0])
+        return MeasureTargets(rates=(parameter[0], parameter[-1]))
+    return MeasureTargets(precision=parameter[0], recall=parameter[0])

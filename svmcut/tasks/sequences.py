@@ -13,8 +13,8 @@ from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.arrays import vector_examples
 from svmcut.files.predictions import write_tags
 from svmcut.files.sequences import as_sequences, read_sequences, stream_sequences
-from svmcut.scoring.chunks import parts_of
-from svmcut.scoring.measures import Measured, sequence_measures
+from svmcut.scoring.chunks import split_tags
+from svmcut.scoring.measures import Measures, sequence_measures
 from svmcut.spec.catalog import OF_TAGS, TASKS, measures
 from svmcut.tasks.decoding import Decoded, Decoding, decoder, tag_probabilities, write_decoded
 from svmcut.tasks.presentation import Presentation, align_columns
@@ -70,7 +70,7 @@ class TagLines(Presentation):
     no_labels = "has no meaning for sequences; their predictions are tags already"
     has_beam = has_plain = True
 
-    def count_line(self, tally: Any, measured: Measured) -> str:
+    def count_line(self, tally: Any, measured: Measures) -> str:
         counts = tally.counts()
         sequences, tokens = (
             f"{number:,} {what}{'s' * (number != 1)}"
@@ -211,12 +211,12 @@ class Tagging(Task):
     def tally(self, model: ChainModel | KernelChainModel) -> Tags:
         return Tags(model.shape.n_tags)
 
-    def measure(self, tally: Tags) -> Measured:
+    def measure(self, tally: Tags) -> Measures:
         return sequence_measures(np.concatenate(tally.wrong), np.concatenate(tally.lengths))
 
     def check_measure(self, name: str, data: Sequences) -> None:
         if measures(OF_TAGS)[name].of_chunks and (
-            data.names is None or parts_of(data.names.tags) is None
+            data.names is None or split_tags(data.names.tags) is None
         ):
             raise UsageError(
                 "{select=} is of chunks, which the tags of {} do not say; expected O, and B, I, E "

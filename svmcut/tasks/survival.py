@@ -13,7 +13,7 @@ from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Examples
-    from svmcut.scoring.measures import Measured
+    from svmcut.scoring.measures import Measures
     from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 
@@ -28,7 +28,7 @@ class SurvivalLines(Presentation):
         events = int((data.y > 0).sum())
         return f"{len(data)} examples ({events} events / {len(data) - events} censored)"
 
-    def losses(self, measured: Measured) -> str:
+    def losses(self, measured: Measures) -> str:
         return ""
 
     def number(self, value: float) -> str:
@@ -49,7 +49,7 @@ class Survival(VectorTask):
         driver.counts = {"events": events, "censored": len(data) - events}
         return driver
 
-    def measure(self, tally: Scores) -> Measured:
+    def measure(self, tally: Scores) -> Measures:
         return survival_measures(tally.y, tally.scores)
 
     def counts_of(self, tally: Scores) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.folds import folds, split
 from svmcut.models import ChainModel
 from svmcut.models.decoding import Held, Lattice, fit_temperature
-from svmcut.scoring.probabilities import LOG_ODDS, Skill, fit_laplace
+from svmcut.scoring.probabilities import LOG_ODDS, ProbabilityLosses, fit_laplace
 from svmcut.spec.catalog import LOG_ODDS_OF, load, plan_of
 from svmcut.spec.entries import NUMBERS, TWO_CLASSES
 from svmcut.training.driver import Driver
@@ -171,7 +171,9 @@ class CalibratedDriver(Driver):
             return
         model = model.calibrated(scores, places, weights)
         outcome.model = model
-        outcome.details |= Skill().add(model.probabilities(scores), places, weights).values()
+        outcome.details |= (
+            ProbabilityLosses().add(model.probabilities(scores), places, weights).values()
+        )
 
 
 #: Held out, which are enough for one number, and how closely it is fitted to them.
@@ -208,7 +210,7 @@ def tempered(
     except ValueError as error:
         raise TrainingError("{}: {}; scale the features", path, error) from None
     model: Any = outcome.model
-    outcome.model, skill = replace(model, temperature=temperature), Skill()
+    outcome.model, skill = replace(model, temperature=temperature), ProbabilityLosses()
     for one in held:
         marginals = one.lattice.sums(temperature, marginals=True)[2]
         assert marginals is not None

@@ -14,7 +14,7 @@ import numpy as np
 
 from svmcut.base.errors import DataError, MemoryLimitError, TrainingError, UsageError
 from svmcut.base.messages import Message
-from svmcut.base.resources import shortage
+from svmcut.base.resources import describe_shortage
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Examples, MultilabelExamples, Sequences
 from svmcut.formats.rounding import read_back
@@ -100,7 +100,7 @@ def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:
     MemoryLimitError
     """
     need = 12 * 8 * n_features / 1e6
-    if there := shortage(need, limit_mb, least=1.0):
+    if there := describe_shortage(need, limit_mb, least=1.0):
         raise MemoryLimitError(
             "{}: training on {} features needs about {:,.0f} MB for weight vectors and {}",
             path,
@@ -133,7 +133,7 @@ def check_class_memory(path: str, K: int, n: int, n_features: int, limit_mb: flo
     MemoryLimitError
     """
     need = 8e-6 * K * (6 * n_features + 5 * n)
-    if there := shortage(need, limit_mb):
+    if there := describe_shortage(need, limit_mb):
         raise MemoryLimitError(
             "{}: training {} classes on {} features and {} examples needs about {:,.0f} MB and {}",
             path,
@@ -170,7 +170,7 @@ def check_counting(
     MemoryLimitError
     """
     need = 8e-6 * float(numbers.sum())
-    if there := shortage(need, limit_mb):
+    if there := describe_shortage(need, limit_mb):
         refusal = Message(
             "{}: {} counts the wrong tags of sequences of up to {} tokens, which needs about "
             "{:,.0f} MB for {} at a "
@@ -224,7 +224,7 @@ def check_label_memory(
     """
     K = len(examples.names)
     need = 8e-6 * K * (4 * n_features + len(examples) + pairs * 4 * K)
-    if there := shortage(need, limit_mb):
+    if there := describe_shortage(need, limit_mb):
         raise MemoryLimitError(
             "{}: training {} labels on {} features and {} examples needs about {:,.0f} MB and {}",
             examples.source.path,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from svmcut._native.interrupt import deadline, watched_signals
 from svmcut.base.records import replace
-from svmcut.base.resources import INIT, QP, one_blas_thread, part
+from svmcut.base.resources import INIT, QP, one_blas_thread, timed_part
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.solvers.compose import Watched
 from svmcut.solvers.protocol import Progress, Start, State
@@ -155,7 +155,7 @@ class Driver:
             self.warm = C, Start(run.bundle, (progress.solution(),), run.fractions)
         return Ended(stage, run, progress, stopped_by or run.ended_by)
 
-    @part(QP)
+    @timed_part(QP)
     def _follow(
         self, followed: Watched, objective: Objective, observe: Observe
     ) -> tuple[Progress, str | None]:
@@ -195,7 +195,7 @@ class Driver:
 
 
 @one_blas_thread()
-@part(INIT)
+@timed_part(INIT)
 def make_driver(settings: Settings, data: Any, time_limit: float | None = None) -> Driver:
     """The driver of the plan that these settings ask for.
 

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from svmcut.base.errors import DataError, MemoryLimitError
-from svmcut.base.resources import shortage
+from svmcut.base.resources import describe_shortage
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Csr
 from svmcut.data.precomputed import (
@@ -63,7 +63,7 @@ class GivenRoom(KernelRoom):
         self._columns = checked_serials(vectors.examples)
         n = len(vectors.examples)
         need = 4e-6 * n * n * (3 if n <= FACTORED else 1)
-        if there := shortage(need, settings.max_memory):
+        if there := describe_shortage(need, settings.max_memory):
             raise MemoryLimitError(
                 "{}: {} rows of kernel values need about {:,.0f} MB, and {}",
                 vectors.path,

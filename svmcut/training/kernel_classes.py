@@ -16,7 +16,7 @@ import numpy as np
 from svmcut._native.kernels import KernelRows
 from svmcut._native.smo import EXACT_POINTS
 from svmcut.base.records import replace
-from svmcut.base.resources import shortage
+from svmcut.base.resources import describe_shortage
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Csr, Examples
 from svmcut.data.precomputed import checked_serials, points_of
@@ -278,7 +278,7 @@ class MachinesPlan(Plan):
             or (exact and self._largest > EXACT_POINTS)
         ):
             return None
-        if self._values is None and not shortage(need, s.max_memory, least=100):
+        if self._values is None and not describe_shortage(need, s.max_memory, least=100):
             rows = KernelRows(self._X, kernel_of(s), s.threads)
             self._values = rows.gram(exact)
             self._evaluations = rows.evaluations

@@ -17,7 +17,7 @@ from svmcut._native import wide_cd
 from svmcut.base.errors import MemoryLimitError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
-from svmcut.base.resources import shortage
+from svmcut.base.resources import describe_shortage
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import MultilabelExamples
 from svmcut.data.label_clusters import LabelTree, label_tree
@@ -213,10 +213,10 @@ class LabelBlockPlan(Plan):
         if s.label_block is not None:
             groups = math.ceil(s.label_block / lanes)
         elif s.max_memory is not None:
-            while groups > 1 and shortage(1e-6 * group * groups, s.max_memory):
+            while groups > 1 and describe_shortage(1e-6 * group * groups, s.max_memory):
                 groups //= 2
         groups = min(groups, math.ceil(len(self._examples.names) / lanes))
-        if there := shortage(1e-6 * group * groups, s.max_memory):
+        if there := describe_shortage(1e-6 * group * groups, s.max_memory):
             raise MemoryLimitError(
                 "{}: training {} labels at once on {} features and {} examples needs about "
                 "{:,.0f} MB and {}; give a smaller {label_block}",

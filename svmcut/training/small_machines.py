@@ -12,7 +12,7 @@ import numpy as np
 
 from svmcut._native import newton, sparse
 from svmcut._native.interrupt import watched_signals
-from svmcut.base.resources import QP, part
+from svmcut.base.resources import QP, timed_part
 from svmcut.base.typing import TYPE_CHECKING
 from svmcut.models import LinearModel
 from svmcut.solvers.protocol import Progress, StoppingRule, kept
@@ -50,7 +50,7 @@ def is_small(rows: Csr, settings: Settings) -> bool:
     )
 
 
-@part(QP)
+@timed_part(QP)
 def train_small(
     rows: Csr,
     codes: NDArray[np.intp],

@@ -17,7 +17,7 @@ from svmcut.data.examples import Examples, Source
 from svmcut.data.folds import folds
 from svmcut.files.examples import read_examples
 from svmcut.formats import read_model
-from svmcut.scoring.probabilities import LOG_ODDS, fit_sigmoid, fit_temperature, of_pairs
+from svmcut.scoring.probabilities import LOG_ODDS, couple_pairs, fit_sigmoid, fit_temperature
 from svmcut.training.calibration import CalibratedDriver
 
 KINDS = {
@@ -166,7 +166,7 @@ def test_pairs_of_classes_have_a_sigmoid_each():
         classify("--probability", "several.test", "model", "out"),
         read_examples("several.test"),
     )
-    p = of_pairs(own.decisions(test.X), own.sigmoids, 3)
+    p = couple_pairs(own.decisions(test.X), own.sigmoids, 3)
     np.testing.assert_allclose(np.loadtxt("out"), p, atol=1e-7)
     assert 0 < found["log_loss"] < np.log(3)
     for line in ("#@ sigmoid -1 0\n", "#@ sigmoid -1\n", "#@ temperature 1\n"):

@@ -10,7 +10,7 @@ from programs import call
 
 import svmcut
 from svmcut.base.errors import DataError, ModelError, OutputError, UsageError
-from svmcut.base.messages import Message, without_secrets
+from svmcut.base.messages import Message, hide_secrets
 
 SECRET = "S3cr3t"
 
@@ -35,7 +35,7 @@ SECRET = "S3cr3t"
     ],
 )
 def test_what_is_shown_of_a_url(url, shown):
-    assert without_secrets(url) == without_secrets(shown) == shown
+    assert hide_secrets(url) == hide_secrets(shown) == shown
     for kind in (DataError, ModelError, OutputError):
         error = kind(url, Message("label '{}' of {} is none", "x", url), 3, 17)
         for told in (error, pickle.loads(pickle.dumps(error))):
@@ -43,7 +43,7 @@ def test_what_is_shown_of_a_url(url, shown):
     assert str(UsageError("{}: use another; {}, '{}'.", url, url, url)) == (
         f"{shown}: use another; {shown}, '{shown}'."
     )
-    assert without_secrets(f"a {url}:3: b ({url}).") == f"a {shown}:3: b ({shown})."
+    assert hide_secrets(f"a {url}:3: b ({url}).") == f"a {shown}:3: b ({shown})."
 
 
 def test_nothing_of_a_run_shows_them(tmp_path, capfd, monkeypatch):

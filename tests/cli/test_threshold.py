@@ -9,7 +9,7 @@ import pytest
 from programs import call
 
 import svmcut
-from svmcut.scoring.thresholds import choose_threshold, promises
+from svmcut.scoring.thresholds import choose_threshold, make_promises
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 TRAIN, TEST = DATA / "unbalanced.train", DATA / "unbalanced.test"
@@ -84,7 +84,7 @@ def test_both_ways_choose_on_the_same_rows_as_the_page_says(model, name):
     learnt = json.loads(Path("report").read_text())["threshold"]
     assert call("svmcut", "threshold", TEST, model, "out", *floor) == 0
     chosen = json.loads(Path("report").read_text())["threshold"]
-    bare, wanted = svmcut.load(model), promises({name: asked[name]}, None, 0.95)
+    bare, wanted = svmcut.load(model), make_promises({name: asked[name]}, None, 0.95)
     (X, y), (seen, _) = map(svmcut.load_svmlight_file, (TEST, TRAIN))
     scores, before = bare.decision_function(X), bare.decision_function(seen)
     assert chosen == pytest.approx(choose_threshold(y > 0, scores, wanted))

@@ -14,7 +14,7 @@ from reference import survival, tables
 from svmcut.base.errors import TrainingError, UsageError
 from svmcut.risks import RISKS
 from svmcut.risks.tables import NUMBERS as TABLES
-from svmcut.scoring.survival import keys_of
+from svmcut.scoring.survival import order_keys
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import check
 
@@ -276,7 +276,7 @@ def test_start_is_positive_and_perfect_scores_cost_nothing(name, options, rng):
         y = np.where(np.arange(25) == np.searchsorted(qid, qid) + 1, 1.0, 0.0)
     bound = risk_of(name, **options).bind(y, qid)
     assert bound.linearize(np.zeros(25)).value > 0.0
-    best = {"rank": 1e4 * y, "regression": y, "survival": -1e4 * keys_of(y)[0]}.get(
+    best = {"rank": 1e4 * y, "regression": y, "survival": -1e4 * order_keys(y)[0]}.get(
         RISKS[name].task, 1e4 * np.where(y > 0, 1.0, -1.0)
     )
     perfect = bound.linearize(best)

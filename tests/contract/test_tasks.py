@@ -16,7 +16,7 @@ from svmcut import models
 from svmcut.base.errors import DataError
 from svmcut.data.examples import Csr
 from svmcut.formats import read_model, write_model
-from svmcut.scoring.measures import Measured
+from svmcut.scoring.measures import Measures
 from svmcut.spec.catalog import LOSSES, MEASURES, TASKS, losses, measures, solvers
 from svmcut.tasks.prediction import PredictionOptions, measure, predict
 from svmcut.tasks.protocol import make_task, tasks_of
@@ -157,7 +157,7 @@ def test_a_tally_starts_empty_and_tasks_hold_no_state(folder, task):
     model = svmcut.train(task, **parameters(task)).model
     assert not vars(own)
     first, second = (own.measure(predict(own, model, task, "lines").tally) for _ in range(2))
-    assert isinstance(first, Measured)
+    assert isinstance(first, Measures)
     same(first.values, second.values)
 
 

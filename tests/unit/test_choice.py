@@ -10,7 +10,7 @@ import pytest
 import svmcut
 from svmcut.base.errors import UsageError
 from svmcut.base.records import replace
-from svmcut.scoring.path_errors import wrong
+from svmcut.scoring.path_errors import wrong_spans
 from svmcut.selection.grid import Search, Terms, cells_of, held_out, parts_of
 from svmcut.selection.interval import CertifiedChoice, GridProof, Interval, check_choice
 from svmcut.spec.parameters import Settings
@@ -73,7 +73,7 @@ def test_no_C_is_better_by_more(loss, folds):
         assert share >= max(least) - 1e-9
         for half, bad in zip(found._halves, rows, strict=True):
             for point in half.trained.values():
-                low, high = wrong(point.anchor)
+                low, high = wrong_spans(point.anchor)
                 assert bad[(low < C) & (high > C)].all()
 
 

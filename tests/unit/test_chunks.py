@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from reference import chunks as truth
 
-from svmcut.scoring.chunks import ChunkCounts, chunks, parts_of
+from svmcut.scoring.chunks import ChunkCounts, find_chunks, split_tags
 
 TAGS = ("O", *(f"{letter}-{kind}" for kind in ("NP", "VP-x") for letter in "BIES"))
 
@@ -23,7 +23,7 @@ def numbers(sequences, tags):
 
 @pytest.mark.parametrize("tags", [TAGS, ("B", "I", "O"), ("I-A", "I-B", "B-A", "O")])
 def test_chunks_and_their_measures_are_those_of_the_rules(tags):
-    right, parts = drawn(0, 2000, tags), parts_of(tags)
+    right, parts = drawn(0, 2000, tags), split_tags(tags)
     rng = np.random.default_rng(1)
     predicted = [
         [tag if rng.random() < 0.8 else str(rng.choice(tags)) for tag in sequence]
@@ -31,7 +31,7 @@ def test_chunks_and_their_measures_are_those_of_the_rules(tags):
     ]
     ours, bounds = numbers(right, tags)
     theirs, _ = numbers(predicted, tags)
-    first, last, types = chunks(parts, ours, bounds)
+    first, last, types = find_chunks(parts, ours, bounds)
     expected = [
         (start + a, start + b, kind)
         for start, sequence in zip(bounds.tolist(), right, strict=False)
@@ -56,7 +56,7 @@ def test_an_example_of_the_task():
     tags = ("O", "B-NP", "I-NP", "B-PP")
     right = [["B-NP", "I-NP", "B-PP", "B-NP", "O"]]
     predicted = [["B-NP", "I-NP", "O", "I-NP", "I-NP"]]
-    counts = ChunkCounts(parts_of(tags))
+    counts = ChunkCounts(split_tags(tags))
     counts.add(numbers(right, tags)[0], *numbers(predicted, tags))
     assert counts.values() == {
         "chunk_precision": 50.0,
@@ -66,17 +66,17 @@ def test_an_example_of_the_task():
 
 
 def test_tags_that_nobody_knows_are_chunks_that_no_prediction_has():
-    counts = ChunkCounts(parts_of(("O", "B-NP")))
+    counts = ChunkCounts(split_tags(("O", "B-NP")))
     counts.add(np.array([-1, 1, 0]), np.array([1, 1, 0]), np.array([0, 3]))
     assert counts.values()["chunk_recall"] == 50 and counts.values()["chunk_precision"] == 50
 
 
 def test_without_chunks_measures_are_zero_and_shares_undefined():
-    counts = ChunkCounts(parts_of(("O", "B-NP")))
+    counts = ChunkCounts(split_tags(("O", "B-NP")))
     counts.add(np.array([0]), np.array([0]), np.array([0, 1]))
     assert set(counts.values().values()) == {0.0} and np.isnan(counts.table()[0]["f1"])
 
 
 @pytest.mark.parametrize("tags", [("O",), ("NN", "VB"), ("O", "B-NP", "NN"), ("O", "X-NP"), ()])
 def test_other_tags_say_no_chunks(tags):
-    assert parts_of(tags) is None
+    assert split_tags(tags) is None

@@ -15,7 +15,7 @@ from svmcut.data.examples import Csr
 from svmcut.models import ChainModel, ChainShape
 from svmcut.models.decoding import Held, Lattice, fit_temperature
 from svmcut.models.order_bounds import proven_tags
-from svmcut.scoring.chunks import parts_of, rules_of
+from svmcut.scoring.chunks import scheme_rules, split_tags
 
 ORDERS = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1)]
 CHUNKS = ("O", "B-X", "I-X", "B-Y", "I-Y")
@@ -94,7 +94,7 @@ def test_the_best_few_and_probabilities_are_those_of_all_labellings(orders, K):
 def test_labellings_are_those_of_a_scheme(orders, scheme):
     names = CHUNKS if scheme != "iobes" else ("O", "B-X", "E-X", "I-X", "S-X")
     sequences, model = made(5, 5, orders)
-    rules = rules_of(parts_of(names), scheme)
+    rules = scheme_rules(split_tags(names), scheme)
     lattice = Lattice(model, sequences.X, sequences.indptr, rules)
     check(sequences, model, lattice, lambda n: lambda y: valid([names[k] for k in y], scheme))
 
@@ -166,7 +166,7 @@ def test_probabilities_of_long_sequences_are_those_of_sums_in_logarithms(scale):
 
 def test_where_no_labelling_is_left_scores_say_so():
     sequences, model = made(8, 5, (1, 0), (1, 2))
-    rules = rules_of(parts_of(CHUNKS), "iob2")
+    rules = scheme_rules(split_tags(CHUNKS), "iob2")
     given = np.array([2, -1, 2], np.int32)
     lattice = Lattice(model, sequences.X, sequences.indptr, rules, given)
     values = lattice.tags()[1]
@@ -177,8 +177,11 @@ def test_where_no_labelling_is_left_scores_say_so():
 
 
 def test_tags_of_another_scheme_have_no_rules():
-    assert rules_of(parts_of(("O", "S-X")), "iob2") is None and rules_of(None, "iob1") is None
-    assert rules_of(parts_of(CHUNKS), "iobes") is None
+    assert (
+        scheme_rules(split_tags(("O", "S-X")), "iob2") is None
+        and scheme_rules(None, "iob1") is None
+    )
+    assert scheme_rules(split_tags(CHUNKS), "iobes") is None
 
 
 def test_the_temperature_is_that_of_the_least_loss():

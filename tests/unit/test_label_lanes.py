@@ -12,7 +12,7 @@ from svmcut.base.records import replace
 from svmcut.data.arrays import as_rows
 from svmcut.formats import read_model, write_model
 from svmcut.models import SparseLabelModel
-from svmcut.scoring.tops import TOP, Propensity, TopTally, best, leading
+from svmcut.scoring.tops import CUTOFFS, Propensity, TopTally, rank_best, select_top_scores
 
 N, D, K = 60, 20, 70
 
@@ -167,9 +167,9 @@ def test_refusals(given, what):
 def test_the_best_labels_are_those_of_a_whole_sort():
     rng = np.random.default_rng(7)
     scores = rng.integers(0, 6, (40, 9)).astype(float)
-    ranked = leading(scores, 4)
+    ranked = select_top_scores(scores, 4)
     assert (scores[ranked.row, ranked.place] == ranked.score).all() and len(ranked.row) < 360
-    at, rank = best(ranked, 4)
+    at, rank = rank_best(ranked, 4)
     row, place = ranked.row[at], ranked.place[at]
     order = np.lexsort((np.broadcast_to(np.arange(9), scores.shape), -scores), axis=1)[:, :4]
     assert np.array_equal(place.reshape(40, 4), order)
@@ -187,7 +187,9 @@ def test_measures_of_the_top_are_the_definitions():
     unknown = float(propensity.inverse(np.zeros(1), 100)[0])
     tally = TopTally(labels, inverse, unknown)
     for part in (slice(0, 20), slice(20, n)):
-        tally.add(leading(scores[part], max(TOP)), np.flatnonzero(gold[part]), beyond[part])
+        tally.add(
+            select_top_scores(scores[part], max(CUTOFFS)), np.flatnonzero(gold[part]), beyond[part]
+        )
     assert tally.values() == pytest.approx(
-        slow.top_measures(scores, gold, beyond, inverse, unknown, TOP), rel=1e-12
+        slow.top_measures(scores, gold, beyond, inverse, unknown, CUTOFFS), rel=1e-12
     )

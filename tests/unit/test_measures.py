@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reference import measures as slow
 from sklearn import metrics
 
-from svmcut.scoring.measures import Aims, classification_measures, ranking_measures
+from svmcut.scoring.measures import MeasureTargets, classification_measures, ranking_measures
 
 # Few distinct values, so that ties are the rule.
 rows = st.lists(
@@ -54,7 +54,7 @@ def test_classification_agrees_with_the_definitions(rows):
 @given(rows, st.sampled_from([0.2, 0.5, 1.0]), st.sampled_from([(0, 0.5), (0.25, 0.75), (0, 1)]))
 def test_measures_are_taken_at_what_the_loss_was(rows, floor, rates):
     y, scores = np.array(rows, float).T
-    aims = Aims(f=floor, q=floor, precision=floor, recall=floor, rates=rates)
+    aims = MeasureTargets(f=floor, q=floor, precision=floor, recall=floor, rates=rates)
     found = classification_measures(y, scores, None, aims).values
     positive = list(y > 0)
     tp, fp, fn, tn = slow.contingency(positive, scores)

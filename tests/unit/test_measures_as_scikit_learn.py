@@ -11,15 +11,15 @@ from reference import chunks as chunk_truth
 from sklearn import metrics
 
 from svmcut.data.examples import Csr, Examples, MultilabelExamples, Source
-from svmcut.scoring.chunks import ChunkCounts, parts_of
+from svmcut.scoring.chunks import ChunkCounts, split_tags
 from svmcut.scoring.measures import (
     one_class_measures,
     ranking_measures,
     regression_measures,
     sequence_measures,
 )
-from svmcut.scoring.probabilities import Skill
-from svmcut.scoring.tops import leading
+from svmcut.scoring.probabilities import ProbabilityLosses
+from svmcut.scoring.tops import select_top_scores
 from svmcut.spec.catalog import TASKS, measures
 from svmcut.tasks.classification import Classification
 from svmcut.tasks.label_sets import Predicted, SetTally
@@ -154,7 +154,8 @@ def test_label_sets(beyond):
             Source("drawn"),
         )
         tally.add(
-            examples, Predicted(row, place, leading(scores, 5), np.zeros(n, np.int32), scores)
+            examples,
+            Predicted(row, place, select_top_scores(scores, 5), np.zeros(n, np.int32), scores),
         )
         on = np.zeros_like(gold)
         on[row, place] = True
@@ -219,7 +220,7 @@ def test_probabilities(K):
         p = rng.dirichlet(np.full(K, 0.3), 9)
         p[rng.random(9) < 0.3] = np.eye(K)[0]  # a class that has no chance
         places = rng.integers(-(K > 2), K, 9)
-        found = Skill().add(p, places).values()
+        found = ProbabilityLosses().add(p, places).values()
         columns = p if K == 2 else np.column_stack([p, np.zeros(9)])  # the label it has not
         labels = [*range(columns.shape[1])]
         y = places % len(labels)
@@ -234,7 +235,7 @@ def test_probabilities(K):
 def test_tags_that_the_model_does_not_know_are_chunks_of_the_rules():
     known = ("O", "B-NP", "I-NP", "B-VP")
     tags = (*known, "I-VP", "B-PP", "I-PP", "E-NP", "S-PP")
-    parts = parts_of(known)
+    parts = split_tags(known)
     for seed in DRAWS:
         rng = np.random.default_rng(seed)
         lengths = rng.integers(1, 7, 5)

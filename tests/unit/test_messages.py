@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svmcut.base.errors import DataError, TrainingError, UsageError
-from svmcut.base.messages import Message, Parameter, join_names, printable, word_message
+from svmcut.base.messages import Message, Parameter, escape, join_names, word_message
 from svmcut.cli.advice import in_options
 
 SENTENCES = [
@@ -82,8 +82,8 @@ def test_a_path_stands_as_it_is(path):
         TrainingError("{}: {}", path, "solver='smo'"),
         named,
     ):
-        assert str(error).count(printable(path)) >= 1 and in_options(error.sentence).startswith(
-            printable(path)
+        assert str(error).count(escape(path)) >= 1 and in_options(error.sentence).startswith(
+            escape(path)
         )
         again = pickle.loads(pickle.dumps(error))
         assert str(again) == str(error) and in_options(again.sentence) == in_options(error.sentence)

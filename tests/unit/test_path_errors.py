@@ -4,7 +4,12 @@
 import numpy as np
 import pytest
 
-from svmcut.scoring.path_errors import Anchor, lowest, united, wrong
+from svmcut.scoring.path_errors import (
+    Anchor,
+    find_lowest,
+    unite,
+    wrong_spans,
+)
 
 
 def made(seed, n=40, d=6, T=0.02):
@@ -25,7 +30,7 @@ def is_wrong(anchor, C):
 @pytest.mark.parametrize("seed", range(5))
 def test_an_interval_is_where_the_ball_says_wrong(seed):
     anchor = made(seed)
-    low, high = wrong(anchor)
+    low, high = wrong_spans(anchor)
     assert np.isfinite(low).any() and not np.isfinite(low).all()
     for C in np.geomspace(0.02, 200, 301):
         assert ((low < C) & (high > C) == is_wrong(anchor, C)).all()
@@ -39,7 +44,7 @@ def test_unions_and_the_least_weight_are_those_of_every_place():
         high = low + rng.integers(1, 8, size=30) / 2.0
         gone = rng.random(30) < 0.4
         intervals.append(np.where(gone, np.inf, np.stack([low, high])))
-    starts, ends, rows = united(intervals)
+    starts, ends, rows = unite(intervals)
     assert (starts < ends).all()
     weights = rng.random(30)
     places = np.arange(0, 20, 0.25)
@@ -56,7 +61,7 @@ def test_unions_and_the_least_weight_are_those_of_every_place():
         inside = (starts < C) & (ends > C)
         assert weights[rows[inside]].sum() == pytest.approx(value)
     for low, high in ((0.0, 19.75), (3.0, 7.5), (4.25, 4.25), (5.0, 5.5), (30.0, 40.0)):
-        found = lowest(starts, ends, weights[rows], low, high)
+        found = find_lowest(starts, ends, weights[rows], low, high)
         among = [value for C, value in zip(places, values, strict=True) if low <= C <= high]
         assert found.weight == pytest.approx(min(among, default=0.0))
         assert low <= found.C <= high and found.weight == pytest.approx(weight(found.C))
@@ -64,8 +69,8 @@ def test_unions_and_the_least_weight_are_those_of_every_place():
 
 def test_a_row_without_features_and_a_dual_vector_of_zero_are_never_wrong_by_chance():
     anchor = made(0)._replace(length=np.zeros(40), s=np.zeros(40), u=np.zeros(40))
-    assert np.isinf(wrong(anchor)).all()
+    assert np.isinf(wrong_spans(anchor)).all()
     anchor = made(0)._replace(u=np.zeros(40), vv=0.0, wv=0.0, T=0.0)
-    low, high = wrong(anchor)
+    low, high = wrong_spans(anchor)
     for C in (0.5, 2.0, 9.0):
         assert ((low < C) & (high > C) <= is_wrong(anchor, C)).all()

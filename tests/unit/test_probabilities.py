@@ -9,13 +9,13 @@ from scipy.special import logsumexp
 
 from svmcut.scoring.probabilities import (
     LOG_ODDS,
-    Skill,
+    ProbabilityLosses,
+    couple_pairs,
     fit_sigmoid,
     fit_temperature,
-    of_pairs,
-    of_several,
-    of_two,
+    multiclass_probabilities,
     sigmoid,
+    two_class_probabilities,
 )
 
 
@@ -75,7 +75,7 @@ def test_a_sigmoid_scales_with_the_scores_and_weight_two_is_a_row_twice(scale):
 )
 def test_scores_that_part_the_classes_or_say_nothing_have_a_finite_sigmoid(f):
     fitted = fit_sigmoid(np.array(f), np.array([True, True, False, False]))
-    p = of_two(np.array(f), fitted)
+    p = two_class_probabilities(np.array(f), fitted)
     assert np.isfinite(fitted).all() and np.isfinite(p).all()
     np.testing.assert_allclose(p.sum(axis=1), 1)
 
@@ -104,7 +104,7 @@ def test_two_classes_by_temperature_are_those_of_a_sigmoid_without_offset():
     f, places, _ = scores_of_several(500, 2)
     t = fit_temperature(f, places)
     np.testing.assert_allclose(
-        of_several(f, t)[:, 1], sigmoid(f[:, 1] - f[:, 0], (-t, 0.0)), rtol=1e-12
+        multiclass_probabilities(f, t)[:, 1], sigmoid(f[:, 1] - f[:, 0], (-t, 0.0)), rtol=1e-12
     )
 
 
@@ -112,14 +112,14 @@ def test_scores_that_say_the_contrary_or_all_have_a_temperature():
     f, places, _ = scores_of_several(300, 4)
     assert fit_temperature(-f, places) == 0
     assert 0 < fit_temperature(np.eye(4)[places], places) < 20
-    np.testing.assert_allclose(of_several(f, 0.0), 0.25)
+    np.testing.assert_allclose(multiclass_probabilities(f, 0.0), 0.25)
 
 
 def test_probabilities_far_out_have_all_their_digits():
-    p = of_two(np.array([-1000.0, -40, 40, 1000]), LOG_ODDS)
+    p = two_class_probabilities(np.array([-1000.0, -40, 40, 1000]), LOG_ODDS)
     np.testing.assert_allclose(p[:, 1], [0, np.exp(-40), 1, 1], rtol=1e-12)
     np.testing.assert_allclose(p[:, 0], [1, 1, np.exp(-40), 0], rtol=1e-12)
-    own = of_several(np.array([[2.0, -1, 0.5]]), None)
+    own = multiclass_probabilities(np.array([[2.0, -1, 0.5]]), None)
     odds = 1 / (1 + np.exp(-np.array([2.0, -1, 0.5])))
     np.testing.assert_allclose(own[0], odds / odds.sum())
 
@@ -132,7 +132,7 @@ def test_coupled_probabilities_are_the_least_of_their_definition(K):
         2 * rng.normal(size=(5, len(first))),
         [(-1.0 - k / 10, 0.1) for k in range(len(first))],
     )
-    found = of_pairs(f, fitted, K)
+    found = couple_pairs(f, fitted, K)
     np.testing.assert_allclose(found.sum(axis=1), 1)
     for row, p in zip(f, found, strict=True):
         r = np.array([sigmoid(s, each) for s, each in zip(row, fitted, strict=True)])
@@ -146,7 +146,7 @@ def test_coupled_probabilities_are_the_least_of_their_definition(K):
 
 
 def test_coupling_survives_pairs_that_are_sure_and_pairs_that_contradict_each_other():
-    sure = of_pairs(np.array([[900.0, 900, 0], [900, -900, 900]]), [LOG_ODDS] * 3, 3)
+    sure = couple_pairs(np.array([[900.0, 900, 0], [900, -900, 900]]), [LOG_ODDS] * 3, 3)
     np.testing.assert_allclose(sure[0], [1, 0, 0], atol=1e-5)
     np.testing.assert_allclose(sure[1], np.full(3, 1 / 3), atol=1e-5)  # each beats the next
 
@@ -154,16 +154,21 @@ def test_coupling_survives_pairs_that_are_sure_and_pairs_that_contradict_each_ot
 def test_log_loss_and_brier_score_are_those_of_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics")
     f, places, v = scores_of_several(300, 4)
-    p = of_several(f, 0.7)
-    found = Skill().add(p[:100], places[:100], v[:100]).add(p[100:], places[100:], v[100:]).values()
+    p = multiclass_probabilities(f, 0.7)
+    found = (
+        ProbabilityLosses()
+        .add(p[:100], places[:100], v[:100])
+        .add(p[100:], places[100:], v[100:])
+        .values()
+    )
     assert found["log_loss"] == pytest.approx(
         metrics.log_loss(places, p, sample_weight=v), rel=1e-12
     )
     squares = ((p - np.eye(4)[places]) ** 2).sum(axis=1)
     assert found["brier"] == pytest.approx(np.average(squares, weights=v), rel=1e-12)
     f, positive, v = scores_of_two(300)
-    two = of_two(f, LOG_ODDS)
-    found = Skill().add(two, positive.astype(int), v).values()
+    two = two_class_probabilities(f, LOG_ODDS)
+    found = ProbabilityLosses().add(two, positive.astype(int), v).values()
     assert found["log_loss"] == pytest.approx(
         metrics.log_loss(positive, two[:, 1], sample_weight=v), rel=1e-12
     )
@@ -173,7 +178,7 @@ def test_log_loss_and_brier_score_are_those_of_scikit_learn():
 
 
 def test_a_class_without_a_column_had_no_chance():
-    found = Skill().add(np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([-1, 0])).values()
+    found = ProbabilityLosses().add(np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([-1, 0])).values()
     assert found["log_loss"] == pytest.approx(-np.log(np.finfo(float).eps))
     assert found["brier"] == pytest.approx((0.75 + 1) / 2)
-    assert all(map(np.isnan, Skill().values().values()))
+    assert all(map(np.isnan, ProbabilityLosses().values().values()))

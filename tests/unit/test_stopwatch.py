@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from svmcut.base.resources import ARGMAX, INIT, QP, part, running, watching
+from svmcut.base.resources import ARGMAX, INIT, QP, active_stopwatches, measure_parts, timed_part
 
 
 def spin(seconds):
@@ -15,31 +15,31 @@ def spin(seconds):
         pass
 
 
-@part(ARGMAX)
+@timed_part(ARGMAX)
 def inner():
     spin(0.02)
     return 3
 
 
-@part(QP)
+@timed_part(QP)
 def outer():
     spin(0.01)
     return inner()
 
 
 def test_a_second_counts_for_the_innermost_part():
-    with watching() as watch:
+    with measure_parts() as watch:
         assert outer() == 3
         spin(0.01)
         with pytest.raises(ZeroDivisionError):
-            part(INIT)(lambda: 1 / 0)()
+            timed_part(INIT)(lambda: 1 / 0)()
     assert watch.seconds[QP] >= 0.0099 and watch.seconds[ARGMAX] >= 0.0199
-    assert sum(watch.seconds.values()) < 0.5 and not running
+    assert sum(watch.seconds.values()) < 0.5 and not active_stopwatches
 
 
 def test_nothing_is_measured_unasked_or_in_another_thread():
     assert outer() == 3
-    with watching() as watch:
+    with measure_parts() as watch:
         thread = threading.Thread(target=outer)
         thread.start()
         thread.join()

@@ -278,14 +278,16 @@ def winners(f: NDArray, K: int) -> NDArray[np.int64]:
 
 def class_probabilities(f: NDArray, model: KernelText) -> NDArray[np.float64]:
     """(n, K) probabilities by the sigmoids of the pairs."""
-    from svmcut.scoring.probabilities import SURE, couple, sigmoid
+    from svmcut.scoring.probabilities import MIN_PAIR_PROBABILITY, couple_pairs_as_libsvm, sigmoid
 
     assert model.labels is not None and model.sigmoids is not None
     (A, B), K = model.sigmoids, len(model.labels)
     assert B is not None
     if K > 2:
-        return couple(f, list(zip(A, B)), K)
-    p = np.fmin(np.fmax(sigmoid(f[:, 0], (A[0], B[0])), SURE), 1 - SURE)  # nan is SURE
+        return couple_pairs_as_libsvm(f, list(zip(A, B)), K)
+    p = np.fmin(
+        np.fmax(sigmoid(f[:, 0], (A[0], B[0])), MIN_PAIR_PROBABILITY), 1 - MIN_PAIR_PROBABILITY
+    )  # nan is SURE
     return np.column_stack([p, 1 - p])
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 
 from svmcut.base.errors import OutputError
-from svmcut.base.messages import without_secrets
+from svmcut.base.messages import hide_secrets
 from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cli.guard import guard
 from svmcut.files.output import write_atomically
@@ -73,7 +73,7 @@ def run_program(
         except Refused as refused:
             sys.stdout.flush()
             for line in refused.lines:
-                print(without_secrets(line), file=sys.stderr, flush=True)
+                print(hide_secrets(line), file=sys.stderr, flush=True)
             if refused.usage:
                 print(usage, end="")
             return 1
