@@ -19,7 +19,7 @@ from svmcut.distributed.jobs import SpreadSearch
 from svmcut.distributed.label_blocks import share
 from svmcut.distributed.local import MOST_GATHERED
 from svmcut.distributed.parts import Reading
-from svmcut.distributed.plan import Files, holds_all, make_driver
+from svmcut.distributed.plan import Files, make_driver, should_hold_all
 from svmcut.distributed.scoring import Saving, fit_all
 from svmcut.files.names import input_of
 from svmcut.files.patterns import files_of, is_pattern
@@ -141,7 +141,7 @@ def train(
     unit, values = _list_in(named)
     first = named | ({unit: values[0]} if unit else {})
     settings = make_settings(task, "rank" if _has_queries(data) else USUAL, first, threads=1)
-    if holds_all(settings, _in_one_place(data)):
+    if should_hold_all(settings, _in_one_place(data)):
         asked = Asked(data, 0, None, task, weights, {**table, **first})
         pieced = _in_pieces(client, asked, cache, (unit, values), saving, callback)
         return pieced if unit else pieced[0]

@@ -17,9 +17,9 @@ from svmcut.cli.training import Training, run
 from svmcut.data.labels import named_labels
 from svmcut.distributed.jobs import SpreadSearch
 from svmcut.distributed.label_blocks import share
-from svmcut.distributed.local import tallied
+from svmcut.distributed.local import tally_parts
 from svmcut.distributed.parts import Reading
-from svmcut.distributed.plan import Files, Parted, holds_all, make_driver, refuse
+from svmcut.distributed.plan import Files, Parted, make_driver, refuse, should_hold_all
 from svmcut.files.patterns import files_of, is_pattern
 from svmcut.models import MulticlassModel
 from svmcut.tables.parts import check_options
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 def run_on(options: LearnOptions) -> int:
     """Runs on the scheduler that the options name, and stops what it started there."""
     check(options)
-    from svmcut.distributed.engine import DaskRows, connected
+    from svmcut.distributed.engine import DaskRows, connect
 
     one_file = not is_pattern(options.example_file)
-    if options.searches or holds_all(options.settings(), one_file):
-        with connected(options.scheduler, options.scheduler_file) as client:
+    if options.searches or should_hold_all(options.settings(), one_file):
+        with connect(options.scheduler, options.scheduler_file) as client:
             return run(options, make=lambda *given: SpreadTraining(client, *given))
     refuse(options.settings())
     if options.reads_table:
         check_options(options.input)
     files_of(options.example_file)
-    with connected(options.scheduler, options.scheduler_file) as client:
+    with connect(options.scheduler, options.scheduler_file) as client:
         rows = DaskRows(client, options.work_dir)
         try:
             return run(options, make=lambda *given: PartedTraining(rows, *given))
@@ -125,5 +125,5 @@ class PartedTraining(Training):
         else:
             w = np.append(model.w, -model.b / bias) if bias else model.w
             model = replace(model, labels=None)
-        tally = tallied(self._parts, self._task.tally(model), w, len(data))
+        tally = tally_parts(self._parts, self._task.tally(model), w, len(data))
         return {} if tally is None else self._task.measure(tally).values

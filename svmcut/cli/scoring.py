@@ -443,11 +443,11 @@ def score_on(address: Sequence[str | None], files: Files, options: ScoringOption
             "--scheduler and --scheduler-file name one scheduler; leave one of them out"
         )
     name, parts = files_of(files.examples)
-    from svmcut.distributed.engine import connected
+    from svmcut.distributed.engine import connect
     from svmcut.distributed.scoring import predict_files as predict_parts
     from svmcut.distributed.scoring import targets_of
 
     targets = targets_of(parts, files.predictions)
-    with connected(*address) as client:
+    with connect(*address) as client:
         spread = SpreadFiles(parts, targets, partial(predict_parts, client, parts, targets))
         return run_scoring(files._replace(examples=name), options, spread)

@@ -32,29 +32,19 @@ BESIDE = {"y": "y", "weights": "sample_weight", "qid": "qid"}
 
 
 def is_blocks(X: Any) -> bool:
-    """Whether rows are pieces that a client of Dask knows, or a collection of them."""
+    """Tells whether rows are pieces that a client of Dask knows, or a collection of them."""
     if hasattr(X, "to_delayed"):
         return True
     return isinstance(X, list | tuple) and len(X) > 0 and all(map(_is_piece, X))
 
 
 def blocks_of(client: Any, X: Any, **beside: Any) -> list[Block]:
-    """The parts of rows X, each beside its labels, weights and queries.
+    """The parts of rows X, each with its labels, weights and queries.
 
-    Parameters
-    ----------
-    client : dask.distributed.Client
-    X : dask array or DataFrame, or list of delayed or computed pieces
-        In blocks of rows; their lengths need not be known.
-    **beside : of the names of BESIDE
-        The same in as many pieces, or an array in memory, which is cut as X is; None for none.
-
-    Raises
-    ------
-    UsageError
-        Where pieces are not as many as those of X.
-    DataError
-        Where an array has another number of rows.
+    X is a dask array or DataFrame, or a list of delayed or computed pieces, in blocks of rows whose
+    lengths need not be known. `beside` has the names of BESIDE: the same in as many pieces, or an
+    array in memory, which is cut as X is; None for none. Raises UsageError where the pieces are not
+    as many as those of X, and DataError where an array has another number of rows.
     """
     pieces, lengths = _pieces(client, X), None
     blocks: list[Block] = [
@@ -96,14 +86,9 @@ def classes_in(client: Any, blocks: Sequence[Block]) -> NDArray:
 
 
 def sets_in(client: Any, blocks: Sequence[Block]) -> NDArray[np.bool_]:
-    """(S, K) the sets of labels that rows have, in order.
-
-    Raises
-    ------
-    DataError
-        For blocks that are no indicator matrices of as many labels.
-    """
-    sets = client.gather([client.submit(_packed, one["y"], pure=False) for one in blocks])
+    """(S, K) the sets of labels that rows have, in order; raises DataError for blocks that are no
+    indicator matrices of equally many labels."""
+    sets = client.gather([client.submit(_pack_sets, one["y"], pure=False) for one in blocks])
     for block, (packed, K) in zip(blocks, sets, strict=True):
         if packed is None:
             text = "Y: an entry is neither 0 nor 1; expected an indicator matrix"
@@ -114,7 +99,7 @@ def sets_in(client: Any, blocks: Sequence[Block]) -> NDArray[np.bool_]:
     return np.unpackbits(packed, axis=1, count=sets[0][1]).astype(bool)
 
 
-def _packed(Y: Any) -> tuple[NDArray[np.uint8] | None, int]:
+def _pack_sets(Y: Any) -> tuple[NDArray[np.uint8] | None, int]:
     """The sets of the rows, each once, bit by bit; None where they are none. How many labels."""
     on = _indicators(Y)
     return (None, 0) if on is None else (np.unique(np.packbits(on, axis=1), axis=0), on.shape[1])
@@ -128,14 +113,8 @@ def _indicators(Y: Any) -> NDArray[np.bool_] | None:
 
 
 def block_examples(block: Block) -> Examples:
-    """The rows of a part whose pieces are there; with classes or sets labels are their places in
-    these.
-
-    Raises
-    ------
-    DataError
-        That names the block.
-    """
+    """The rows of a part whose pieces are there; with classes or sets a label is its place among
+    these. Raises a DataError that names the block."""
     name, X = block["name"], block["X"]
     try:
         if hasattr(X, "columns"):
@@ -200,7 +179,7 @@ def _cut_alike(values: Any, X: Any) -> Any:
 
 
 def _lengths(client: Any, X: Any, pieces: Sequence[Any]) -> list[int]:
-    """How many rows each piece has."""
+    """The number of rows of each piece."""
     chunks = getattr(X, "chunks", None)
     if chunks is not None and not np.isnan(chunks[0]).any():
         return list(chunks[0])

@@ -55,15 +55,11 @@ class OwnCluster(LocalCluster):
 def client_of(
     scheduler: Any, scheduler_file: str | None, seconds: float, patience: float
 ) -> Iterator[Any]:
-    """A client of a scheduler: at an address, as its file says, or `local:N`, one started here with
-    N workers.
+    """A client of a scheduler: at an address, as its file says, or of `local:N`, one started here
+    with N workers.
 
-    It has so many seconds to answer, and its file so much patience to come.
-
-    Raises
-    ------
-    ClusterError
-        Where nobody answers.
+    It has so many seconds to answer, and its file so much patience to come; raises ClusterError
+    where nobody answers.
     """
     for name in (
         "distributed",
@@ -115,8 +111,7 @@ def client_of(
 
 
 def _own_security() -> Security:
-    """With credentials of one run, in memory alone; without encryption where nothing here makes
-    them."""
+    """Credentials of one run, in memory alone; no encryption where nothing here makes them."""
     made = local.temporary()
     if made is None:
         return Security(require_encryption=False)
@@ -148,13 +143,8 @@ async def _spare_workers() -> None:
 
 
 def here(client: Any = None) -> Client:
-    """This client, or the one there is.
-
-    Raises
-    ------
-    UsageError
-        Where there is none, and for one whose answers are to be awaited.
-    """
+    """The client given, or the current one; raises UsageError where there is none, and for an
+    asynchronous one."""
     try:
         used = get_client() if client is None else client
     except ValueError:
@@ -180,27 +170,18 @@ class Lost(Exception):
 
 class Sent:
     """A vector with its name and what is sent for it, the task it is where it went by tasks, and
-    whether workers were told it directly."""
+    whether workers know it directly."""
 
     def __init__(self, name: str, way: Any):
-        self.name, self.way, self.told = name, way, False
+        self.name, self.way, self.is_known = name, way, False
         self.task: Any = None
 
 
 class Direct:
-    """Questions to workers that have parts.
-
-    Parameters
-    ----------
-    client : dask.distributed.Client
-
-    Attributes
-    ----------
-    moved : int
-        Bytes of vectors sent and of answers.
-    """
+    """Questions to workers that have parts."""
 
     def __init__(self, client: Any):
+        #: moved: bytes of vectors sent and of answers.
         self._client, self.moved = client, 0
 
     def sums(
@@ -210,16 +191,10 @@ class Direct:
         places: Sequence[Place],
         numbers: tuple,
     ) -> dict[tuple[int, int], NDArray] | None:
-        """Nodes of the tree that cover the parts; None where this is not the road for so much.
+        """Nodes of the tree that cover the parts; None where the vectors are too long for this
+        road.
 
-        Parameters
-        ----------
-        asked : mapping
-            Of addresses of workers: nodes of the tree with the keys of their parts.
-
-        Raises
-        ------
-        Lost
+        asked: by address of a worker, nodes of the tree with the keys of their parts. Raises Lost.
         """
         vectors = [vector for place in places for vector in place.vectors]
         if (
@@ -229,9 +204,9 @@ class Direct:
             return None
         by_name = [(place.names, place.steps) for place in places]
         for again in (False, True):
-            new = {vector.name: vector.way for vector in vectors if again or not vector.told}
+            new = {vector.name: vector.way for vector in vectors if again or not vector.is_known}
             self.moved += len(asked) * bytes_of(list(new.values()))
-            told = self._client.run(
+            answers = self._client.run(
                 work.sums,
                 task,
                 asked,
@@ -242,21 +217,23 @@ class Direct:
                 on_error="return",
             )
             for vector in vectors:
-                vector.told = True
-            for answer in told.values():
+                vector.is_known = True
+            for answer in answers.values():
                 if isinstance(answer, SvmcutError):
                     raise answer
-            if all(isinstance(answer, dict) for answer in told.values()):
-                nodes = {node: value for answer in told.values() for node, value in answer.items()}
+            if all(isinstance(answer, dict) for answer in answers.values()):
+                nodes = {
+                    node: value for answer in answers.values() for node, value in answer.items()
+                }
                 self.moved += bytes_of(list(nodes.values()))
                 return nodes
-            if any(isinstance(answer, Exception) for answer in told.values()):
+            if any(isinstance(answer, Exception) for answer in answers.values()):
                 break
         raise Lost
 
 
 def bytes_of(answer: Any) -> int:
-    """Of the arrays in an answer."""
+    """The bytes of the arrays in an answer."""
     if isinstance(answer, list | tuple):
         return sum(map(bytes_of, answer))
     return answer.nbytes if isinstance(answer, np.ndarray) else 0
@@ -312,16 +289,11 @@ def transfers(home: Sequence[str], workers: Mapping[str, int]) -> Iterator[tuple
         yield index, empty
 
 
-def added(
+def add_neighbours(
     nodes: Mapping[tuple[int, int], Any], n: int, most: int, add: Callable[[Any, Any], Any]
 ) -> dict:
-    """Nodes over the same n leaves, about `most` of them, made of these by adding neighbours.
-
-    Parameters
-    ----------
-    nodes : mapping
-        By level and place, as svmcut.distributed.rows.node_of gives them.
-    """
+    """Nodes over the same n leaves, about `most` of them, made of these by adding neighbours; keys
+    are level and place, as svmcut.distributed.rows.node_of gives them."""
     level = max(0, (n - 1).bit_length() - (most.bit_length() - 1))
 
     def at(level: int, index: int) -> Any:

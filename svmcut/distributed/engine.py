@@ -32,7 +32,7 @@ from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.distributed import connection, local, work
 from svmcut.distributed.connection import Direct, Lost, Sent, bytes_of
 from svmcut.distributed.parts import Reading
-from svmcut.distributed.rows import Names, folded, node_of
+from svmcut.distributed.rows import Names, fold_nodes, node_of
 from svmcut.files.output import write_atomically
 
 if TYPE_CHECKING:
@@ -57,19 +57,14 @@ class InFile:
         with write_atomically(path) as output:
             output.write(head.getvalue())
             output.write(w.view(np.uint8).data)
-        weakref.finalize(self, _removed, path)
+        weakref.finalize(self, _remove, path)
 
     def __reduce__(self) -> Any:
         return read, (self.path,)
 
 
 def read(path: str) -> NDArray[np.float64]:
-    """The vector of a file.
-
-    Raises
-    ------
-    ClusterError
-    """
+    """Reads the vector of a file; raises ClusterError where this worker cannot."""
     try:
         return np.load(path)
     except OSError as error:
@@ -79,19 +74,14 @@ def read(path: str) -> NDArray[np.float64]:
         ) from None
 
 
-def _removed(path: str) -> None:
+def _remove(path: str) -> None:
     with contextlib.suppress(OSError):
         os.unlink(path)
 
 
 class Folder:
-    """Where long vectors are written; None for nowhere.
-
-    Raises
-    ------
-    UsageError
-        Where there is no such folder.
-    """
+    """The folder that long vectors are written to, if there is one; raises UsageError where the
+    path names none."""
 
     def __init__(self, path: str | None, run: str):
         if path is not None and not os.path.isdir(path):
@@ -99,13 +89,13 @@ class Folder:
         self._path, self._run = path and os.path.abspath(path), run
 
     def way(self, name: str, w: NDArray) -> Any:
-        """What is sent for a vector: itself, or its file."""
+        """The vector itself, or the file that is sent for it."""
         if self._path is None or w.nbytes <= LARGE:
             return w
         return InFile(os.path.join(self._path, f"svmcut-{self._run}-{name}.npy"), w)
 
     def warnings(self, features: int) -> list[str]:
-        """What there is to say of vectors of so many features."""
+        """A warning where vectors of so many features go by messages."""
         if self._path is not None or 8 * features <= LARGE:
             return []
         where = Message("name a folder that all of them see with {work_dir}")
@@ -135,7 +125,7 @@ def check_versions(client: Any, workers: Iterable[str]) -> None:
 
 
 def settings_warnings(client: Any) -> list[str]:
-    """What to type where settings of the scheduler's process cost time."""
+    """Warnings, with the command to type, where settings of the scheduler's process cost time."""
 
     def read(dask_scheduler: Any = None) -> list[Any]:
         import dask
@@ -175,7 +165,7 @@ except ImportError as error:
     ) from None
 
 
-__all__ = ["DaskRows", "connected", "each", "here", "told"]
+__all__ = ["DaskRows", "connect", "each", "here", "translate_failures"]
 
 #: Seconds to wait for the scheduler, and for the first worker.
 CONNECT, FIRST_WORKER = 30, 60
@@ -192,21 +182,13 @@ ADDED_HERE = 8
 class DaskRows:
     """Parts on the workers of a scheduler.
 
-    Parameters
-    ----------
-    client : dask.distributed.Client
-    work_dir : str or None
-        Folder that all workers see, by which long vectors go.
-
-    Attributes
-    ----------
-    rounds : int
-    warnings : list of str
-        What a user should know of the scheduler.
+    work_dir: a folder that all workers see, through which long vectors go.
     """
 
     def __init__(self, client: Client, work_dir: str | None = None):
+        #: How often the parts were asked.
         self.rounds = 0
+        #: What a user should know of the scheduler.
         self.warnings: list[str] = []
         self._client, self._run = client, uuid.uuid4().hex[:12]
         self._folder = Folder(work_dir, self._run)
@@ -230,13 +212,13 @@ class DaskRows:
         return self._workers
 
     def each(self, task: Any, jobs: Sequence[tuple]) -> list[Any]:
-        with told(self._client):
+        with translate_failures(self._client):
             self._workers = self._workers or self.workers()
-            asked = [self._client.submit(work.checked, task, *job, pure=False) for job in jobs]
+            asked = [self._client.submit(work.run, task, *job, pure=False) for job in jobs]
             return [*map(work.whole, self._client.gather(asked))]
 
     def load(self, paths: Sequence[Any], reading: Reading) -> list[Found | None]:
-        with told(self._client):
+        with translate_failures(self._client):
             self._paths, self._reading = list(paths), reading
             self._workers = self._workers or self.workers()
             if len(paths) < (threads := sum(self._workers.values())):
@@ -250,7 +232,7 @@ class DaskRows:
             return facts
 
     def bind(self, bounds: Sequence[Bound]) -> list[Sizes]:
-        with told(self._client):
+        with translate_failures(self._client):
             self._bounds = bounds
             self._parts = [
                 self._client.submit(work.bind, raw, bound, key=self._key("part", index))
@@ -269,18 +251,18 @@ class DaskRows:
         self, task: Any, places: Sequence[Any], *numbers: float, each: Sequence[Any] | None = None
     ) -> NDArray:
         self.rounds += 1
-        with told(self._client):
+        with translate_failures(self._client):
             self._look()
             where = [self._names.place(place) for place in places]
             with contextlib.suppress(Lost):
                 nodes = None if each else self._direct.sums(self._asked, task, where, numbers)
                 if nodes is None:
                     nodes = self._by_tasks(task, where, numbers, each)
-                return folded(nodes, len(self._parts))
+                return fold_nodes(nodes, len(self._parts))
             while True:
                 with contextlib.suppress(Lost):
                     nodes, self._looked = self._by_tasks(task, where, numbers, each), -LOOK
-                    return folded(nodes, len(self._parts))
+                    return fold_nodes(nodes, len(self._parts))
 
     def _by_tasks(
         self, task: Any, where: list[Place], numbers: tuple, each: Sequence[Any] | None
@@ -296,8 +278,8 @@ class DaskRows:
             )
         nodes = {node: future for node, (future, _) in futures.items()}
         if len(nodes) > ADDED_HERE:
-            nodes = connection.added(nodes, len(self._parts), ADDED_HERE, self._add)
-        got = dict(zip(nodes, self._gathered(list(nodes.values())), strict=True))
+            nodes = connection.add_neighbours(nodes, len(self._parts), ADDED_HERE, self._add)
+        got = dict(zip(nodes, self._gather_answers(list(nodes.values())), strict=True))
         if len(nodes) == len(futures) and any(
             got[node][1] != home for node, (_, home) in futures.items()
         ):
@@ -306,7 +288,7 @@ class DaskRows:
 
     def gather(self, task: Any, places: Sequence[Any], *numbers: float) -> list[Any]:
         self.rounds += 1
-        with told(self._client):
+        with translate_failures(self._client):
             self._look()
             ends = self._ends([self._names.place(place) for place in places])
             groups = self._surely(
@@ -372,14 +354,14 @@ class DaskRows:
         ]
 
     def _surely(self, submit: Callable[[], list[Any]]) -> list[Any]:
-        """What these tasks give, submitted again where all workers were lost."""
+        """Gathers the answers of tasks, and submits them again when all workers were lost."""
         while True:
             with contextlib.suppress(Lost):
-                return self._gathered(submit())
+                return self._gather_answers(submit())
 
-    def _gathered(self, futures: list[Any]) -> list[Any]:
-        """What tasks give; Lost, with all files read again, where others are in the place of all
-        workers there were."""
+    def _gather_answers(self, futures: list[Any]) -> list[Any]:
+        """Gathers the answers of tasks; raises Lost, with all files being read again, when other
+        workers have replaced all there were."""
         self._wait(futures)
         answers = [*map(work.whole, self._client.gather(futures))]
         self._moved += bytes_of(answers)
@@ -420,7 +402,7 @@ class DaskRows:
         return self._client.cluster if isinstance(self._client.cluster, OwnCluster) else None
 
     def _add(self, a: Any, b: Any) -> Any:
-        return self._client.submit(work.added, a, b, pure=False)
+        return self._client.submit(work.add, a, b, pure=False)
 
     def _first_workers(self) -> dict[str, int]:
         """Threads by address, once there is a worker."""
@@ -457,13 +439,12 @@ class DaskRows:
             self._balance()
 
     def _place(self) -> None:
-        """Where the parts are, and which neighbours are asked together: as many as a thread of
-        their worker has."""
-        with contextlib.suppress(Lost):
+        """Looks up where the parts are, and groups neighbours that are asked together: as many as a
+        thread of their worker has."""
+        try:
             self._wait(self._parts)
-            return self._placed()
-
-    def _placed(self) -> None:
+        except Lost:  # other workers are in place, and their parts were looked up then
+            return
         where = self._client.who_has(self._parts)
         self._home = []
         for future in self._parts:
@@ -497,7 +478,7 @@ class DaskRows:
 
 
 def _idle(paths: Sequence[Any], threads: int) -> str:
-    """What there is to say of fewer parts than threads."""
+    """The warning that there are fewer parts than threads."""
     what = "block" if isinstance(paths[0], dict) else "file"
     several = len(paths) > 1
     cut = f"cut the rows into more {what}s" if several else "cut it"
@@ -508,8 +489,8 @@ def _idle(paths: Sequence[Any], threads: int) -> str:
 
 
 @contextlib.contextmanager
-def told(client: Client) -> Iterator[None]:
-    """Failures of Dask as one line each; those of svmcut come through."""
+def translate_failures(client: Client) -> Iterator[None]:
+    """Raises failures of Dask as errors of one line; those of svmcut come through."""
     try:
         yield
     except SvmcutError:
@@ -534,13 +515,13 @@ def told(client: Client) -> Iterator[None]:
 def each(client: Client, task: Callable[..., Any], shared: Any, jobs: Sequence[tuple]) -> list[Any]:
     """task(shared, *job) of every job, in their order, each where there is room."""
     rows = DaskRows(client)
-    with told(client):
+    with translate_failures(client):
         rows.workers()
         held = client.submit(work.literal, shared, pure=False)
         return client.gather([client.submit(task, held, *job, pure=False) for job in jobs])
 
 
-def connected(
+def connect(
     scheduler: Any, scheduler_file: str | None = None
 ) -> contextlib.AbstractContextManager[Any]:
     """The context of a client of a scheduler, as svmcut.distributed.connection.client_of has it."""

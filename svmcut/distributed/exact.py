@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 BLOCK = 1 << 16
 
 
-def sums_are_exact(X: Csr, bias: float) -> bool:
-    """Whether sums over the rows of a feature, and of the constant one, with coefficients -1, 0 and
-    1 are exact.
+def are_sums_exact(X: Csr, bias: float) -> bool:
+    """Tells whether sums over the rows of a feature, and of the constant one, with coefficients -1,
+    0 and 1 are exact.
 
     Every value is a multiple of the spacing of float32 at the smallest.
     """

@@ -26,7 +26,7 @@ from svmcut.cutting.line_search import line_minimum
 from svmcut.cutting.oracle import Point
 from svmcut.data.labels import label_text
 from svmcut.distributed.oracle import TOLERANCE, Carried, PartedLine, PartedOracle, PartedProblem
-from svmcut.distributed.parts import moved
+from svmcut.distributed.parts import move_scores
 from svmcut.risks.binned import Bins
 from svmcut.spaces.linear import WeightSpace
 from svmcut.training.checks import check_class_memory, check_class_numbers, class_warnings
@@ -92,7 +92,7 @@ def histograms(part: Part, here: Place, target: Place, *numbers: float) -> NDArr
         for start in range(0, len(s), _BLOCK):
             rows = slice(start, start + _BLOCK)
             of = negative[rows].astype(np.int64)
-            at = moved(s[rows], end[rows], t) if t else s[rows]
+            at = move_scores(s[rows], end[rows], t) if t else s[rows]
             keys = np.take(signs, of) * at + np.take(shifts, of)
             of = bins * of + places_of(keys, edges)
             counts += np.bincount(of, minlength=2 * bins)
@@ -110,22 +110,14 @@ def normal(
     bins, signs, shifts, (t, far, near) = int(numbers[0]), numbers[1:3], numbers[3:5], numbers[5:]
     edges, s, dim = edges_of(far, near, shifts, bins), part.scores(here), len(here.vectors[0])
     if t:
-        s = moved(s, part.scores(target), t)
+        s = move_scores(s, part.scores(target), t)
     of = (part.examples.y <= 0).astype(np.int64)
     of = bins * of + places_of(np.take(signs, of) * s + np.take(shifts, of), edges)
     return part.space(dim).adjoint(table.vectors[0][of])
 
 
 class BinnedOracle(PartedOracle):
-    """R of a risk in bins.
-
-    Parameters
-    ----------
-    rows, space
-        As of PartedOracle.
-    risk : BinnedContingency or BinnedRocArea
-    bins : int
-    """
+    """R of a risk (BinnedContingency or BinnedRocArea) in bins."""
 
     def __init__(self, rows: Rows, space: Any, risk: Any, bins: int = BINS):
         super().__init__(rows, space)
@@ -211,7 +203,7 @@ class BinnedLine(PartedLine):
         return self._oracle.of_bins.upper_bound(self._bins[t])
 
     def _spread(self, t: float) -> NDArray[np.float64]:
-        """What scores at t cannot exceed."""
+        """Bounds that scores at t cannot exceed."""
         return np.abs([1 - t, t]) @ self._ends
 
 
@@ -228,13 +220,7 @@ class ClassSpace(WeightSpace):
 
 
 class PartedClasses:
-    """Rows of several classes in parts; see svmcut.training.multiclass.BoundClasses.
-
-    Parameters
-    ----------
-    rows, parted, settings
-        As of PartedVectors.
-    """
+    """Rows of several classes in parts; see svmcut.training.multiclass.BoundClasses."""
 
     apart = False
 
@@ -259,13 +245,8 @@ class PartedClasses:
 
 
 def names_of(path: str, facts: Sequence[Found]) -> NDArray:
-    """The labels of the rows that weigh above 0.
-
-    Raises
-    ------
-    DataError
-        For labels that are no names of classes.
-    """
+    """The labels of the rows that weigh above 0; raises DataError for labels that are no names of
+    classes."""
     names = np.unique(np.concatenate([part.labels[part.costs != 0] for part in facts]))
     if not len(names):
         raise DataError(path, NO_WEIGHT)

@@ -29,14 +29,8 @@ TRIES = 60
 
 
 class Jobs:
-    """Jobs that are given out one a thread of a worker.
-
-    Parameters
-    ----------
-    client : dask.distributed.Client
-    shared : object
-        The first argument of every job.
-    """
+    """Jobs that run on workers, one for each thread; `shared` is the first argument of every
+    job."""
 
     def __init__(self, client: Any, shared: Any):
         self._client, self._shared, self._held = client, shared, None
@@ -50,36 +44,22 @@ class Jobs:
         took: Callable[[Any, Any], None],
         look: Callable[[], None],
     ) -> None:
-        """As `ended`; took is called here with a job and what came of it, and look several times a
-        second: what it raises ends all jobs."""
-        for over in self.ended(task, list(jobs), arguments):
+        """Runs all jobs as `ended` does; `took` is called here with a job and its result, and
+        `look` several times a second: what it raises ends all jobs."""
+        for over in self.results(task, list(jobs), arguments):
             if over is not None:
                 took(*over)
             look()
 
-    def ended(
+    def results(
         self, task: Callable[..., Any], waiting: list[Any], arguments: Callable[[Any], tuple]
     ) -> Iterator[tuple[Any, Any] | None]:
-        """task(shared, *arguments(job)) of every job.
+        """Yields each job with its result of task(shared, *arguments(job)) in the order in which
+        they end, and None several times a second.
 
-        Parameters
-        ----------
-        waiting : list
-            The jobs; what is put into it meanwhile is one, too.
-        arguments : callable
-            Asked when a job is given out.
-
-        Yields
-        ------
-        (job, what came of it), or None
-            In the order in which they end; None several times a second.
-
-        Raises
-        ------
-        Exception
-            Of the first job that failed.
-        ClusterError
-            Where there is no worker for long.
+        waiting: the jobs; one that is added meanwhile runs too. `arguments` is called when a job is
+        sent. Raises the exception of the first job that failed, and ClusterError when there is no
+        worker for long.
         """
         without = 0.0
         try:
@@ -125,18 +105,11 @@ class Jobs:
     def _submit(self, task: Callable[..., Any], arguments: tuple) -> Any:
         if self._held is None:
             self._held = self.put(self._shared)
-        return self._client.submit(work.checked, task, self._held, *arguments, pure=False)
+        return self._client.submit(work.run, task, self._held, *arguments, pure=False)
 
 
 class SpreadSearch(Search):
-    """A Search whose chains are trained by workers, to the same numbers.
-
-    Parameters
-    ----------
-    client : dask.distributed.Client
-    task, settings, *given
-        As Search takes them; a chain has one thread.
-    """
+    """A Search whose chains are trained by workers, each in one thread, to the same numbers."""
 
     def __init__(self, client: Any, task: Any, settings: Settings, *given: Any):
         super().__init__(task, replace(settings, threads=1), *given)
@@ -160,19 +133,14 @@ class SpreadSearch(Search):
             if self._left() == 0.0:
                 raise _Over
 
-        from svmcut.distributed.engine import told  # which needs Dask
+        from svmcut.distributed.engine import translate_failures  # which needs Dask
 
-        with contextlib.suppress(_Over), told(self._client):
-            Jobs(self._client, self._grid).run(trained, open_now, arguments, took, watched)
+        with contextlib.suppress(_Over), translate_failures(self._client):
+            Jobs(self._client, self._grid).run(train_chain, open_now, arguments, took, watched)
 
 
 class Hands:
-    """Hands of svmcut.training.pieces that are workers: a piece for a thread of one.
-
-    Parameters
-    ----------
-    client : dask.distributed.Client
-    """
+    """Hands of svmcut.training.pieces that are workers: each thread of one takes a piece."""
 
     def __init__(self, client: Any):
         self._client = client
@@ -184,18 +152,18 @@ class Hands:
         open_now: Sequence[int],
         left: Callable[[], float | None],
     ) -> Iterator[tuple[int, Outcome]]:
-        from svmcut.distributed.engine import told  # which needs Dask
+        from svmcut.distributed.engine import translate_failures  # which needs Dask
 
         arguments = lambda k: (objective, k, left())  # noqa: E731
-        with told(self._client):
-            for over in Jobs(self._client, work).ended(piece, list(open_now), arguments):
+        with translate_failures(self._client):
+            for over in Jobs(self._client, work).results(piece, list(open_now), arguments):
                 if over is not None:
                     yield over
 
 
 def piece(work: Work, objective: Objective, k: int, left: float | None) -> Outcome:
     """The outcome of a piece, trained where it is sent."""
-    is_wanted = wanted()
+    is_wanted = task_watch()
 
     def look() -> None:
         if not is_wanted():
@@ -208,20 +176,20 @@ class _Over(Exception):
     """The time is."""
 
 
-def trained(
+def train_chain(
     grid: Grid, chain: Chain, left: float | None, standing: tuple[int, Any]
 ) -> list[tuple[int, dict[str, Any]]]:
-    """The results of a chain, trained where it is sent; see Grid.trained."""
-    is_wanted = wanted()
+    """The results of a chain, trained where it is sent; see Grid.train."""
+    is_wanted = task_watch()
 
     def observe(at: int, driver: Any) -> None:
         if not is_wanted():
             raise Cancelled
 
-    return list(grid.trained(chain, left, standing, observe))
+    return list(grid.train(chain, left, standing, observe))
 
 
-def wanted() -> Callable[[], bool]:
+def task_watch() -> Callable[[], bool]:
     """Says whether the task of this thread is still waited for."""
     modules = sys.modules
     worker = modules["distributed"].get_worker()

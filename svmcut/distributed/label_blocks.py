@@ -11,7 +11,7 @@ from svmcut._native.interrupt import Cancelled
 from svmcut.base.errors import UsageError
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
-from svmcut.distributed.jobs import Hands, Jobs, wanted
+from svmcut.distributed.jobs import Hands, Jobs, task_watch
 from svmcut.solvers.protocol import Interrupted, Progress
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec.catalog import TASKS
@@ -29,19 +29,12 @@ STRETCH = 5.0
 
 
 class Shared(NamedTuple):
-    """What all blocks need; the rows go without what C++ made of them.
-
-    Attributes
-    ----------
-    solver : LabelLanes
-    problem : LanesProblem
-        Without its space.
-    X, bias
-        Of the space.
-    """
+    """The part of a run that all blocks need; the rows go without their C++ objects."""
 
     solver: LabelLanes
+    #: Without its space.
     problem: LanesProblem
+    #: Of the space, like `bias`.
     X: Csr
     bias: float
 
@@ -53,33 +46,24 @@ class Sent:
         self._states = states
 
     def state(self) -> list[Any]:
-        """As of label_lanes.Side."""
+        """The state, as of label_lanes.Side."""
         return self._states
 
     def bests(self) -> list[Any]:
-        """As of label_lanes.Side."""
+        """The best points, as of label_lanes.Side."""
         return [state["best"] for state in self._states]
 
 
 class Crew:
-    """Trains the blocks of a run on workers, one a thread.
-
-    Parameters
-    ----------
-    client : dask.distributed.Client
-    """
+    """Trains the blocks of a run on workers, one for each thread."""
 
     def __init__(self, client: Any):
         self._client = client
 
     def __call__(self, run: LanesRun) -> Iterator[Progress]:
-        """The steps of a run: a block after each is over, or was trained for a while.
-
-        Raises
-        ------
-        ClusterError
-        """
-        from svmcut.distributed.engine import told  # which needs Dask
+        """Yields a step of a run whenever a block ends or was trained for a while; raises
+        ClusterError."""
+        from svmcut.distributed.engine import translate_failures  # which needs Dask
 
         solver, problem = run.asked
         space = problem.space
@@ -92,9 +76,9 @@ class Crew:
             return b, jobs.put(run.going[b].state()) if b in run.going else None, STRETCH
 
         jobs = Jobs(self._client, shared)
-        with told(self._client):
+        with translate_failures(self._client):
             try:
-                for ended in jobs.ended(stretch, waiting, arguments):
+                for ended in jobs.results(stretch, waiting, arguments):
                     if ended is None:
                         continue
                     b, (known, states) = ended
@@ -109,13 +93,8 @@ class Crew:
 
 
 def share(driver: Driver, data: Any, client: Any) -> None:
-    """Has workers train the blocks of labels of a driver, or the pieces of other tasks.
-
-    Raises
-    ------
-    UsageError
-        Where there is nothing to share.
-    """
+    """Has workers train the blocks of labels of a driver, or the pieces of other tasks; raises
+    UsageError where there is nothing to share."""
     plan = driver.plan
     if TASKS[driver.settings.task].labels != SETS:
         split(driver, data, Hands(client))
@@ -129,7 +108,7 @@ def share(driver: Driver, data: Any, client: Any) -> None:
 
 def stretch(shared: Shared, b: int, states: Any, seconds: float) -> tuple[Known, Any]:
     """A block, trained where it is sent for so many seconds; see LanesRun.stretch."""
-    is_wanted, ends = wanted(), time.monotonic() + seconds
+    is_wanted, ends = task_watch(), time.monotonic() + seconds
 
     def goes_on() -> bool:
         if not is_wanted():

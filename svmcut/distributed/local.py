@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a scheduler and workers on this machine have for one run: settings, and a key with a
-certificate of its own.
+"""Settings and credentials of a scheduler and workers that run on this machine for one run.
 
-Losses of all examples together: the scores of the parts come to one place, the coefficients of a
-cut go back.
+Also losses of all examples together: the scores of the parts come to one place, and the
+coefficients of a cut go back.
 """
 
 from __future__ import annotations
@@ -152,7 +151,7 @@ def normal(part: Part, dim: float, coef: NDArray[np.float64]) -> NDArray[np.floa
     return part.space(int(dim)).adjoint(coef)
 
 
-def tallied(rows: Rows, tally: Any, w: NDArray[np.float64], n: int) -> Any:
+def tally_parts(rows: Rows, tally: Any, w: NDArray[np.float64], n: int) -> Any:
     """A Tally of scores with those of n rows at w; None where they are more than are gathered."""
     K = len(tally.names) if hasattr(tally, "names") else 1
     if n * K > MOST_GATHERED:
@@ -164,16 +163,8 @@ def tallied(rows: Rows, tally: Any, w: NDArray[np.float64], n: int) -> Any:
 
 
 class GatheredSpace(WeightSpace):
-    """Rows in parts, whose scores are seen at one place.
-
-    Parameters
-    ----------
-    rows : Rows
-    bounds : (parts + 1,) sequence of int
-        First example of every part, and the number of all.
-    n_features, bias, threads
-        As in WeightSpace.
-    """
+    """Rows in parts, whose scores are seen at one place; bounds: (parts + 1,) the first example of
+    every part, and the number of all."""
 
     def __init__(
         self, rows: Rows, bounds: Sequence[int], n_features: int, bias: float, threads: int

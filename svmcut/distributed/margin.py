@@ -179,7 +179,7 @@ class MarginRun(BundledRun):
             self._step()
 
     def _begin(self) -> None:
-        """At the best point of the start."""
+        """Begins at the best point of the start."""
         self._iteration = 1
         if len(self.bundle):
             self._solve()
@@ -193,7 +193,7 @@ class MarginRun(BundledRun):
             self._look(w)
 
     def _corners(self, y: NDArray, v: NDArray | None) -> Corners:
-        """Those of rows with these labels and weights."""
+        """The corners of the losses of rows with these labels and weights."""
         risk = self._smooth.risk.bind(y, None, v, self._problem.space.threads)
         corners = corners_of(risk)
         assert corners is not None
@@ -216,10 +216,10 @@ class MarginRun(BundledRun):
             return
         here = Carried(self._w)
         rest = self._rows.sum(nearby.others, [here], delta)
-        pieces = self._rows.gather(nearby.gathered, [here], delta)
+        pieces = self._rows.gather(nearby.gather_near, [here], delta)
         self._passes += 2
-        near = nearby.joined(pieces, self._problem.space.dim - (self._problem.space.bias != 0))
-        model = self._minimised(near, rest, delta)
+        near = nearby.join_near(pieces, self._problem.space.dim - (self._problem.space.bias != 0))
+        model = self._minimise(near, rest, delta)
         self._near, self._multipliers = near.rows, model.fractions
         self.bundle.add(Cut(model.a, model.b, self._risk))
         self._solve()
@@ -255,7 +255,7 @@ class MarginRun(BundledRun):
         fractions[known] = self._multipliers[places[known]]
         return fractions
 
-    def _minimised(self, near: Nearby, rest: NDArray, delta: float) -> Model:
+    def _minimise(self, near: Nearby, rest: NDArray, delta: float) -> Model:
         """The model's minimiser, up to a part of the gap."""
         problem, C, v = self._problem, self._problem.C, near.weights
         space = LinearSpace(near.X, problem.space.bias, problem.space.threads)
@@ -308,7 +308,7 @@ class Margin(Solver):
 FACTS = 4
 
 
-def smoothed(part: Part, at: Place, delta: float) -> Smoothed:
+def smooth_losses(part: Part, at: Place, delta: float) -> Smoothed:
     """The losses at a point, not to be changed."""
     key = at.names, at.steps, delta
     kept = part.banded
@@ -323,7 +323,7 @@ def look(part: Part, at: Place, delta: float) -> NDArray[np.float64]:
     dim = len(at.vectors[0])
     facts = np.zeros(FACTS + dim)
     if part.risk:
-        known = smoothed(part, at, delta)
+        known = smooth_losses(part, at, delta)
         facts[:FACTS] = known.value, known.offset, known.excess, len(known.rows)
         facts[FACTS:] = part.space(dim).adjoint(known.coef)
     return facts
@@ -350,7 +350,7 @@ def ahead(part: Part, here: Place, target: Place, delta: float) -> NDArray[np.fl
     dim = len(here.vectors[0])
     cut = np.zeros(1 + dim)
     if part.risk:
-        known, s = smoothed(part, here, delta), part.scores(here)
+        known, s = smooth_losses(part, here, delta), part.scores(here)
         bends = 1.0 if known.bends is None else known.bends
         coef, cut[0] = part.risk.nearest_cut(
             known.coef + bends * (part.scores(target) - s) / known.width
@@ -363,7 +363,7 @@ def diagonal(part: Part, at: Place, delta: float) -> NDArray[np.float64]:
     """(dim,): that of A'BA."""
     diag = np.zeros(len(at.vectors[0]))
     if part.risk:
-        known, space = smoothed(part, at, delta), part.space(len(diag))
+        known, space = smooth_losses(part, at, delta), part.space(len(diag))
         native.band_diagonal(space.rows, known.rows, space.bias, diag, space.threads, known.bends)
         diag /= known.width
     return diag
@@ -374,7 +374,7 @@ def product(part: Part, at: Place, q: Place, delta: float) -> NDArray[np.float64
     (vector,) = q.vectors
     image = np.zeros(len(vector))
     if part.risk:
-        known, space = smoothed(part, at, delta), part.space(len(image))
+        known, space = smooth_losses(part, at, delta), part.space(len(image))
         native.band_product(
             space.rows, known.rows, space.bias, vector, image, space.threads, known.bends
         )
@@ -387,7 +387,7 @@ def gram(part: Part, at: Place, delta: float) -> NDArray[np.float64]:
     dim = len(at.vectors[0])
     matrix = np.zeros((dim, dim))
     if part.risk:
-        known, space = smoothed(part, at, delta), part.space(dim)
+        known, space = smooth_losses(part, at, delta), part.space(dim)
         native.band_gram(space.rows, known.rows, space.bias, matrix, space.threads, known.bends)
         matrix /= known.width
     return matrix

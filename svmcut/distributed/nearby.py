@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is asked of a part about the rows near the margin, or the edge of the tube: how many there
-are, which, and the cut of all others."""
+"""Questions to a part about the rows near the margin, or the edge of the tube: how many there are,
+which, and the cut of all others."""
 
 from __future__ import annotations
 
@@ -25,20 +25,12 @@ ROW_BYTES, ENTRY_BYTES = 40, 8
 
 
 class Nearby(NamedTuple):
-    """Rows near the margin.
+    """Rows near the margin."""
 
-    Attributes
-    ----------
-    rows : (k,) int64
-        Their places, increasing.
-    X : Csr
-    y : (k,) float64
-        Signs or targets.
-    weights : (k,) float64 or None
-    """
-
+    #: (k,) their places, increasing.
     rows: NDArray[np.int64]
     X: Csr
+    #: (k,) signs or targets.
     y: NDArray[np.float64]
     weights: NDArray[np.float64] | None
 
@@ -75,7 +67,7 @@ def others(part: Part, at: Place, delta: float) -> NDArray[np.float64]:
     return cut
 
 
-def gathered(part: Part, at: Place, delta: float) -> tuple:
+def gather_near(part: Part, at: Place, delta: float) -> tuple:
     """The arrays of the other rows, as `joined` takes them, after how many rows there are."""
     n = len(part.examples)
     if not part.risk:
@@ -88,7 +80,7 @@ def gathered(part: Part, at: Place, delta: float) -> tuple:
     return n, (rows, *arrays, v)
 
 
-def joined(pieces: Sequence[tuple], n_features: int) -> Nearby:
+def join_near(pieces: Sequence[tuple], n_features: int) -> Nearby:
     """The rows of all parts, in their order."""
     starts = np.cumsum([0, *(n for n, _ in pieces)])
     full = [(start, *piece) for start, (_, piece) in zip(starts, pieces, strict=False) if piece]

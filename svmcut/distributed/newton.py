@@ -79,13 +79,13 @@ SOON, TIGHT = 1e-2, 2e-3
 
 
 def has_curvature(settings: Settings) -> bool:
-    """Whether Newton's method knows the loss."""
+    """Tells whether Newton's method knows the loss."""
     row = SOLVERS[NEWTON]
     return settings.of_scores and settings.loss in (row.losses or ()) and settings.labels != CLASSES
 
 
 def smooth_of(settings: Settings, X: Any) -> Smooth:
-    """What it knows of the loss, and of rows of this shape."""
+    """The facts that Newton's method needs of the loss, and of rows of this shape."""
     unbound = make_risk(settings)
     risk: Any = unbound.bind(np.ones(1))
     dim = X.n_features + bool(settings.bias)
@@ -108,14 +108,7 @@ class Look(NamedTuple):
 
 
 class PartedDescent(Descent):
-    """The point of a minimisation over parts; see Descent.
-
-    Parameters
-    ----------
-    problem : PartedProblem
-    w : (dim,) float64
-    delta : float
-    """
+    """The point of a minimisation over parts; see Descent."""
 
     def __init__(self, problem: Any, w: NDArray, delta: float, look: bool = True):
         self.problem, self.space, self.C = problem, problem.space, problem.C
@@ -233,8 +226,8 @@ class PartedNewtonRun(BundledRun):
             self._going = descent.lower(target) or descent.step()
 
     def _begin(self) -> None:
-        """At the best point of the start, with a width that hides no more than what is left of the
-        gap."""
+        """Begins at the best point of the start, with a width that hides no more than the rest of
+        the gap."""
         problem, descent = self._problem, self._descent
         if problem.smooth.corners:  # the mean loss at 0, as risks themselves begin
             descent.delta = problem.value(problem.space.zero()) / problem.smooth.n_rows or 1.0
@@ -272,11 +265,11 @@ class RelayRun(HandOverRun):
 
     @property
     def handed(self) -> str | None:
-        """Which solver has taken over, if one has."""
+        """The name of the solver that has taken over, if one has."""
         return NEWTON if self._then.taken else None
 
-    def _over(self, last: Progress) -> bool:
-        """Whether the first run has done its part here, if it is not over."""
+    def _should_hand_over(self, last: Progress) -> bool:
+        """Tells whether the first run has done its part here, if it is not over."""
         return False
 
     def _next(self) -> Solver:
@@ -289,14 +282,16 @@ class RelayRun(HandOverRun):
                 yield last
                 if stop.met(last.primal, last.dual):
                     return
-                if self._over(last):
+                if self._should_hand_over(last):
                     break
             if last is None:
                 return
             self._then.take(last)
-        yield from self._then.steps(self, self._next(), self._problem, lambda: self._handed(last))
+        yield from self._then.steps(
+            self, self._next(), self._problem, lambda: self._hand_over(last)
+        )
 
-    def _handed(self, last: Progress | None) -> Start | None:
+    def _hand_over(self, last: Progress | None) -> Start | None:
         return last and Start(self.bundle, (last.solution(),))
 
 
@@ -324,7 +319,7 @@ class FromCutsRun(RelayRun):
             return super().handed
         return run.handed or DUAL_CD if isinstance(run, RelayRun) else NEWTON
 
-    def _over(self, last: Progress) -> bool:
+    def _should_hand_over(self, last: Progress) -> bool:
         tight = self._problem.stop.target(last.primal) < TIGHT * last.primal
         near = SOON if self._comes and self._soon and tight else NEAR
         return last.gap <= near * last.primal or last.iteration >= MOST_CUTS

@@ -44,16 +44,8 @@ class Carried(NamedTuple):
 
 
 class PartedOracle:
-    """R = scale times the sum over the parts.
-
-    Parameters
-    ----------
-    rows : Rows
-    space : WeightSpace
-    scale : float
-    gridded : bool
-        Whether parts know R at all STEPS of a line in one round.
-    """
+    """R = scale times the sum over the parts. gridded: parts know R at all STEPS of a line in one
+    round."""
 
     def __init__(self, rows: Rows, space: WeightSpace, scale: float = 1.0, gridded: bool = False):
         self.rows, self.space, self.scale, self.gridded = rows, space, scale, gridded
@@ -93,7 +85,7 @@ class PartedOracle:
         cut *= self.scale
         return Cut(cut[2:].copy(), float(cut[1]), float(cut[0]))
 
-    def moved(self, here: Carried, t: float, w, there) -> Carried:
+    def move(self, here: Carried, t: float, w, there) -> Carried:
         """The point `there`, t of the way to w."""
         if len(here.moves) >= most_moves(self.space.dim):
             return Carried(there)
@@ -120,7 +112,7 @@ class PartedLine:
         return self._values[t]
 
     def at(self, t: float) -> tuple[float, float, None]:
-        """As `line_minimum` asks."""
+        """The value and the slope at t, for `line_minimum`."""
         return *self.value(t), None
 
     def minimum(self, C: float, gap: float) -> float:
@@ -130,7 +122,7 @@ class PartedLine:
         oracle, here = self._oracle, self._here
         risk = self._risk(t)
         w = oracle.space.blend(1 - t, here.w, t, self._w)
-        self._after = oracle.moved(here.known, t, self._w, w)
+        self._after = oracle.move(here.known, t, self._w, w)
         return Point(w, risk, oracle.space.dot(w, w), here.age + 1, self._after)
 
     def _risk(self, t: float) -> float:
@@ -155,55 +147,39 @@ class GridLine(PartedLine):
 
 
 class Smooth(NamedTuple):
-    """What Newton's method knows of losses and rows; see svmcut.risks.smoothed.SmoothedRisk.
+    """Facts of losses and rows for Newton's method; see svmcut.risks.smoothed.SmoothedRisk."""
 
-    Attributes
-    ----------
-    corners : bool
-        Whether losses have some.
-    foresees : bool
-    n_rows : int
-    formed : bool
-        Whether the Hessian is formed and factorised.
-    nbytes : float
-        Of all rows, where those near a corner of their loss may come to one place; else 0.
-    risk : unbound risk or None
-        Theirs.
-    weight : float
-        Of all rows.
-    """
-
+    #: Whether losses have some.
     corners: bool
     foresees: bool
     n_rows: int
+    #: Whether the Hessian is formed and factorised.
     formed: bool
+    #: Bytes of all rows, where those near a corner of their loss may come to one place; else 0.
     nbytes: float = 0.0
+    #: The unbound risk of the rows near a corner, if any.
     risk: Any = None
+    #: The sum of the weights of all rows.
     weight: float = 1.0
 
 
 @record
 class PartedProblem:
-    """min over w of 1/2 |w|^2 + C R(w), as cutting planes know it.
+    """min over w of 1/2 |w|^2 + C R(w), as cutting planes know it."""
 
-    Attributes
-    ----------
-    parts : PartedOracle or BinnedOracle
-    smooth : Smooth or None
-        Of a sum of losses of one score each.
-    """
-
+    #: PartedOracle or BinnedOracle.
     parts: Any
     C: float
     stop: StoppingRule
     qp: str | None = None
     risk: None = None  # it lies with the parts
     l1: float = 0.0
+    #: Of a sum of losses of one score each.
     smooth: Smooth | None = None
 
     @property
     def space(self) -> WeightSpace:
-        """That of w."""
+        """The space of w."""
         return self.parts.space
 
     def oracle(self, carry: bool = True) -> Any:
@@ -220,23 +196,13 @@ class PartedProblem:
 
 
 class Corners:
-    """Those of a risk's rows.
+    """The corners of the losses of a risk's rows."""
 
-    Attributes
-    ----------
-    scaled : bool
-        Whether distances are in the unit of the targets, which a run finds out.
-    number : int
-        Of svmcut._native.losses; 0 for the hinge.
-    tube : float
-    least : float
-        What fractions, alpha / (C v), are at least; at most they are 1.
-    labels : (n,) float64
-        Signs or targets.
-    """
-
+    #: Whether distances are in the unit of the targets, which a run finds out.
     scaled: ClassVar[bool]
+    #: The number of svmcut._native.losses; 0 for the hinge.
     number: ClassVar[int] = 0
+    #: The lower bound of fractions, alpha / (C v); the upper one is 1.
     least: ClassVar[float] = 0.0
     tube = 0.0
 
@@ -255,11 +221,11 @@ class Corners:
         raise NotImplementedError
 
     def smooth(self, s: NDArray, width: float) -> NDArray[np.float64]:
-        """Those of the loss smoothed over a width."""
+        """Values of the loss smoothed over a width."""
         raise NotImplementedError
 
     def fractions(self, alpha: NDArray, box: Any) -> NDArray[np.float64]:
-        """Of alpha, whose largest values these are."""
+        """alpha as fractions of its box, the largest values that it may have."""
         return np.clip(np.divide(alpha, box), self.least, 1.0)
 
     def cut(self, fractions: NDArray) -> tuple[NDArray[np.float64], float]:
@@ -311,7 +277,7 @@ class TubeCorners(Corners):
 
 
 def corners_of(risk: Any) -> Corners | None:
-    """Those of a bound risk, where they are known."""
+    """The corners of a bound risk, where they are known."""
     if isinstance(risk, BoundHinge):
         return HingeCorners(risk)
     return TubeCorners(risk) if isinstance(risk, BoundEpsilonInsensitive) else None

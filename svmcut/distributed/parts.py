@@ -26,7 +26,7 @@ from svmcut.cutting.oracle import REFRESH, Normals
 from svmcut.data.examples import Examples
 from svmcut.data.labels import SIGNS, classes_of
 from svmcut.distributed.blocks import block_examples
-from svmcut.distributed.exact import sums_are_exact
+from svmcut.distributed.exact import are_sums_exact
 from svmcut.files.cache import join_examples, read_files
 from svmcut.files.remote import size_of
 from svmcut.files.weights import click_weights
@@ -49,17 +49,17 @@ if TYPE_CHECKING:
 
 
 #: Files up to which each is a part.
-FEW = 64
+MAX_SINGLE_FILES = 64
 #: Bytes of a group, and a share of all bytes: so many parts there are at least.
 MOST_BYTES, LEAST_PARTS = 16_000_000, 32
 
 
-def grouped(paths: Sequence[Any]) -> list[Any]:
+def group_files(paths: Sequence[Any]) -> list[Any]:
     """The parts of many files: a name, or a tuple of those that follow each other.
 
     Blocks, few files, and files whose sizes are not known here stay as they are.
     """
-    if len(paths) <= FEW or not isinstance(paths[0], str):
+    if len(paths) <= MAX_SINGLE_FILES or not isinstance(paths[0], str):
         return list(paths)
     sizes = [size_of(path) for path in paths]
     known = [size for size in sizes if size is not None]
@@ -76,7 +76,7 @@ def grouped(paths: Sequence[Any]) -> list[Any]:
 
 
 def name_of(path: Any) -> str:
-    """What messages call a part."""
+    """The name of a part in messages."""
     if isinstance(path, dict):
         return path["name"]
     if hasattr(path, "encoding"):
@@ -91,12 +91,12 @@ MOST_MOVES, LARGE_DIM = 24, 1_000_000
 
 
 def most_moves(dim: int) -> int:
-    """Of a point with so many numbers."""
+    """The most moves of a point with so many numbers."""
     return min(MOST_MOVES, 8 * LARGE_DIM // dim) if dim < LARGE_DIM else 0
 
 
 class UnknownVector(LookupError):
-    """A vector that a part was never told, or has let go."""
+    """A vector that a part was never sent, or has let go."""
 
 
 def kept_last(vectors: OrderedDict[Any, Any], length: Callable[[Any], int] = len) -> None:
@@ -110,18 +110,13 @@ def kept_last(vectors: OrderedDict[Any, Any], length: Callable[[Any], int] = len
 
 
 class Told:
-    """Vectors that a part was told."""
+    """Vectors sent to a part, by name."""
 
     def __init__(self) -> None:
         self._vectors: OrderedDict[str, NDArray] = OrderedDict()
 
     def of(self, names: Sequence[Sequence[str]], new: Mapping[str, NDArray]) -> list[list[NDArray]]:
-        """The vectors of these names, of new ones or of those before.
-
-        Raises
-        ------
-        UnknownVector
-        """
+        """The vectors of these names, new ones or earlier ones; raises UnknownVector."""
         self._vectors |= new
         try:
             for name in (name for some in names for name in some):
@@ -146,30 +141,23 @@ STEPS = STEPS[: EVEN + 256]
 KEPT_SCORES = 3
 #: A part keeps its last normal where that is no more than this share of its rows.
 SHARE = 8
-#: Labels of a part that are told apart.
+#: Most distinct labels of a part that are counted one by one.
 MOST_LABELS = 1000
 
 
 class Place(NamedTuple):
-    """A point w by how it came about: w_0, then (1 - t_k) w + t_k w_k for every k.
+    """A point w as the way to it: w_0, then (1 - t_k) w + t_k w_k for every k."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the vectors, the same for the same vector in a run.
-    steps : tuple of float
-        t_1 to t_K.
-    vectors : sequence of (dim,) float64
-        w_0 to w_K.
-    """
-
+    #: Of the vectors, the same for the same vector in a run.
     names: tuple[str, ...]
+    #: t_1 to t_K.
     steps: tuple[float, ...]
+    #: w_0 to w_K, (dim,) each.
     vectors: Any
 
 
 class Reading(NamedTuple):
-    """How files are read."""
+    """Options for reading files."""
 
     zero_based: bool
     max_memory: float | None = None
@@ -178,67 +166,48 @@ class Reading(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a part says of its rows before the labels are known.
-
-    Attributes
-    ----------
-    rows : int
-    labels, counts, costs : (k,) float64
-        Labels, how many rows have each, and what these weigh by ``cost:``.
-    weighed : bool
-        Whether a row weighs other than 1.
-    queries : (int, int) or None
-        The first and the last, where lines have one.
-    digest : int
-        Of all that was read: the same after every reading, as long as the file is the same.
-    empty : tuple of str
-        Files without rows, of several.
-    """
+    """Facts of the rows of a part before the labels are known."""
 
     rows: int
+    #: (k,) distinct labels.
     labels: NDArray[np.float64]
+    #: (k,) rows of each label.
     counts: NDArray[np.float64]
+    #: (k,) sums of their weights of ``cost:``.
     costs: NDArray[np.float64]
+    #: Whether a row weighs other than 1.
     weighed: bool
+    #: The first and the last, where lines have one.
     queries: tuple[int, int] | None
+    #: Of all that was read: the same after every reading while the file is the same.
     digest: int
+    #: Files without rows, of several.
     empty: tuple[str, ...] = ()
 
 
 @record
 class Bound:
-    """What is trained, the same for all parts but for the last two.
+    """The labels, weights and settings of training, the same for all parts but for `digest` and
+    `given`."""
 
-    Attributes
-    ----------
-    settings : Settings
-        Resolved; threads are those of a part.
-    labels : Labels or None
-        Of two classes; see svmcut.data.labels.
-    names : (K,) float64 or None
-        Labels of several classes, increasing.
-    sets : (S, K) bool or None
-        Which of K labels are on in the set that a row's label names by its place.
-    factors : tuple of (float, float)
-        Labels and what a row with them weighs beside its own weight.
-    digest : int
-        That the rows must have.
-    given : (rows,) float64 or None
-        Weights given beside the file.
-    """
-
+    #: Resolved; threads are those of a part.
     settings: Settings
+    #: Of two classes; see svmcut.data.labels.
     labels: Labels | None
+    #: (K,) labels of several classes, increasing.
     names: NDArray[np.float64] | None = None
+    #: Labels, and the factors of the weights of their rows.
     factors: tuple[tuple[float, float], ...] = ()
+    #: The digest that the rows must have.
     digest: int = 0
+    #: (rows,) weights given separately from the file.
     given: NDArray[np.float64] | None = None
+    #: (S, K) which of K labels are on in the set that a row's label names by its place.
     sets: NDArray[np.bool_] | None = None
 
 
 class Sizes(NamedTuple):
-    """What a part says once it is bound: of rows that weigh above 0, sums of weights and of
-    squares."""
+    """Sizes of a bound part: numbers of rows that weigh above 0, sums of weights and of squares."""
 
     rows: int
     features: int
@@ -254,22 +223,11 @@ class Sizes(NamedTuple):
 
 
 class Part:
-    """The rows of one file, where they are trained on.
+    """The rows of one file, on the worker that trains on them.
 
-    Pickled, it is the name of its file: rows never travel, and whoever gets a part reads it.
-
-    Parameters
-    ----------
-    path : str, tuple of str, Piece or dict
-        A file or URL, several, a part of a table, or a block of svmcut.distributed.blocks, whose
-        rows travel where their worker is lost.
-    reading : Reading
-    bound : Bound or None
-
-    Attributes
-    ----------
-    banded : tuple or None
-        What svmcut.distributed.margin found at the last point.
+    Pickled, it is the name of its file: rows never travel, and whoever gets a part reads it. path:
+    a file or URL, several, a Piece of a table, or a block of svmcut.distributed.blocks, whose rows
+    do travel when their worker is lost.
     """
 
     def __init__(self, path: Any, reading: Reading, bound: Bound | None = None):
@@ -286,6 +244,7 @@ class Part:
         self._bound: Bound | None = None
         self._scores: OrderedDict[tuple, NDArray] = OrderedDict()
         self._told = Told()
+        #: What svmcut.distributed.margin found at the last point.
         self.banded: tuple | None = None
         self._lock = threading.Lock()
         if bound is not None:
@@ -336,14 +295,8 @@ class Part:
         )
 
     def bind(self, bound: Bound) -> Part:
-        """This, bound to its labels, weights and risk.
-
-        Raises
-        ------
-        DataError
-            Where the file is no more what it was, for negative weights, and for queries that
-            decrease.
-        """
+        """Binds the part to its labels, weights and risk, and returns it; raises DataError where
+        the file has changed, for negative weights, and for queries that decrease."""
         examples = self._read
         if examples is None:
             return self
@@ -353,7 +306,7 @@ class Part:
             )
             raise DataError(examples.source.path, changed)
         s, self._bound = bound.settings, bound
-        examples, self._left_out = weighed(examples, bound)
+        examples, self._left_out = apply_weights(examples, bound)
         y = examples.y
         if s.labels == TWO_CLASSES and bound.labels is not None:
             y = np.where(classes_of(y, bound.labels)[0], *reversed(SIGNS))
@@ -384,8 +337,8 @@ class Part:
         return self
 
     def _weigh(self) -> None:
-        """What stands before the part's risk in the sum: of a mean over queries or pairs what it
-        divides by."""
+        """Sets the factor of the part's risk in the sum: of a mean over queries or pairs, its
+        divisor."""
         v, n = self.examples.weights, len(self.examples)
         self._weight, self._queries, self._pairs, self.factor = float(total(v, n)), 0, 0.0, 1.0
         if self.bound.settings.labels == GRADES:
@@ -416,14 +369,9 @@ class Part:
             X.nbytes,
         )
 
-    def placed(self, places: Sequence[tuple], new: Mapping[str, NDArray]) -> list[Place]:
-        """Places of which names and steps are given: their vectors are new, or those of earlier
-        rounds.
-
-        Raises
-        ------
-        UnknownVector
-        """
+    def places(self, places: Sequence[tuple], new: Mapping[str, NDArray]) -> list[Place]:
+        """Places of these names and steps, with vectors that are new or of earlier rounds; raises
+        UnknownVector."""
         with self._lock:
             vectors = self._told.of([names for names, _ in places], new)
         return [
@@ -432,7 +380,7 @@ class Part:
         ]
 
     def scores(self, place: Place) -> NDArray[np.float64]:
-        """Those of a point; not to be changed."""
+        """The scores at a point; they must not be changed."""
         key = place.names, place.steps
         with self._lock:
             if key in self._scores:
@@ -442,7 +390,7 @@ class Part:
         if steps:
             before = self.scores(Place(names[:-1], steps[:-1], vectors[:-1]))
             target = self.scores(Place(names[-1:], (), vectors[-1:]))
-            scores = moved(before, target, steps[-1])
+            scores = move_scores(before, target, steps[-1])
         else:
             scores = self.space(len(vectors[0])).scores(vectors[0])
         with self._lock:
@@ -452,7 +400,7 @@ class Part:
         return scores
 
     def space(self, dim: int) -> LinearSpace:
-        """That of the rows, with as many features as all parts have together."""
+        """The space of the rows, with as many features as all parts have together."""
         if self._space is None or self._space.dim != dim:
             bias, names = self.bound.settings.bias or 0.0, self.bound.names
             K = 1 if names is None else len(names)
@@ -465,7 +413,7 @@ class Part:
             )
             signs = isinstance(self._risk, BoundHinge) and self._risk.weights is None
             light = SHARE * 8 * dim <= X.nbytes  # a normal beside the rows
-            carry = signs and light and sums_are_exact(X, bias)
+            carry = signs and light and are_sums_exact(X, bias)
             self._normals = Normals(self._space, REFRESH) if carry else None
         return self._space
 
@@ -480,17 +428,17 @@ class Part:
 
     @property
     def bound(self) -> Bound:
-        """What it is bound to."""
+        """The labels and settings that the part is bound to."""
         assert self._bound is not None
         return self._bound
 
     @property
     def risk(self) -> Any:
-        """That of its rows; None where none is left."""
+        """The risk of its rows; None where no row is left."""
         return self._risk
 
 
-def moved(before: NDArray, target: NDArray, t: float) -> NDArray[np.float64]:
+def move_scores(before: NDArray, target: NDArray, t: float) -> NDArray[np.float64]:
     """before + t (target - before)"""
     point = target - before
     point *= t
@@ -499,7 +447,7 @@ def moved(before: NDArray, target: NDArray, t: float) -> NDArray[np.float64]:
 
 
 def digest_of(examples: Examples) -> int:
-    """Of all arrays."""
+    """A checksum of all arrays."""
     digest, X = 0, examples.X
     for array in (X.indptr, X.indices, X.data, examples.y, examples.qid, examples.weights):
         if array is not None:
@@ -507,7 +455,7 @@ def digest_of(examples: Examples) -> int:
     return digest
 
 
-def weighed(examples: Examples, bound: Bound) -> tuple[Examples, int]:
+def apply_weights(examples: Examples, bound: Bound) -> tuple[Examples, int]:
     """The rows that weigh above 0, with their weights, and how many are left out."""
     v = examples.weights
     if bound.settings.of_clicks:
@@ -570,6 +518,6 @@ def cut(part: Part, here: Place, target: Place, t: float) -> NDArray[np.float64]
     if not part.risk:
         return np.zeros(2 + dim)
     s = part.scores(here)
-    tangent = part.risk.linearize(moved(s, part.scores(target), t) if t else s)
+    tangent = part.risk.linearize(move_scores(s, part.scores(target), t) if t else s)
     row = np.concatenate([[tangent.value, tangent.offset], part.normal(dim, tangent.coef)])
     return row if part.factor == 1 else np.multiply(part.factor, row, out=row)

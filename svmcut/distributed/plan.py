@@ -22,7 +22,7 @@ from svmcut.distributed.histograms import NO_WEIGHT, BinnedOracle, PartedClasses
 from svmcut.distributed.local import MOST_GATHERED, GatheredSpace, signs
 from svmcut.distributed.newton import FromCuts, PartedNewton, RelayRun, has_curvature, smooth_of
 from svmcut.distributed.oracle import PartedOracle, PartedProblem
-from svmcut.distributed.parts import Bound, Found, Reading, Sizes, grouped, name_of
+from svmcut.distributed.parts import Bound, Found, Reading, Sizes, group_files, name_of
 from svmcut.risks import make_risk
 from svmcut.risks.binned_tables import binned_losses, make_binned
 from svmcut.risks.protocol import GridRisk
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 
 class Encoded(NamedTuple):
-    """What a model keeps of a table in parts."""
+    """The part of a table in parts that a model keeps."""
 
     encoding: Encoding
 
@@ -77,13 +77,8 @@ class Encoded(NamedTuple):
 def encoded_parts(
     rows: Rows, paths: Sequence[str], path: str, table: TrainingTable, settings: Settings
 ) -> tuple[list[Piece], Encoded]:
-    """The parts of the rows, and the encoding fitted to all of them.
-
-    Raises
-    ------
-    UsageError, DataError
-        As `svmcut.tables.parts.summarise` and `fit`.
-    """
+    """The parts of the rows, and the encoding fitted to all of them; raises UsageError and
+    DataError as `svmcut.tables.parts.summarise` and `fit` do."""
     options, kind = table.options, make_task(settings.task).label_kind
     check_options(table.input)
     by_path = rows.each(pieces_in, [(name, table.input) for name in paths])
@@ -113,22 +108,7 @@ class Shape(NamedTuple):
 
 
 class Parted:
-    """Rows that lie in parts, as far as they are known without being seen.
-
-    Attributes
-    ----------
-    X : Shape
-    source : Source
-    sizes : list of Sizes
-    digest : int
-        Of all that was read.
-    left_out : int
-        Rows of weight 0.
-    y : (k,) float64
-        Labels that occur, in increasing order; of many the first and the last of every part.
-    table : Encoded or None
-        What the rows of tables were made by.
-    """
+    """Rows that lie in parts, as far as they are known without being seen."""
 
     def __init__(self, path: str, sizes: list[Sizes], digest: str, y: NDArray[np.float64]):
         self.table: Encoded | None = None
@@ -143,24 +123,13 @@ class Parted:
         return self.X.n_rows
 
     def sum(self, name: str) -> float:
-        """Of a field of Sizes."""
+        """The sum of a field of Sizes over all parts."""
         return math.fsum(getattr(size, name) for size in self.sizes)
 
 
 class PartedVectors:
-    """Rows in parts; see svmcut.training.vectors.BoundRows. Their risk is a sum over the parts,
-    or one of scores that are gathered, or of bins of them.
-
-    Parameters
-    ----------
-    rows : Rows
-        Bound.
-    parted : Parted
-    settings : Settings
-        Resolved.
-    most_gathered : int
-        As in `make_driver`.
-    """
+    """Rows in parts; see svmcut.training.vectors.BoundRows. Their risk is a sum over the parts, or
+    one of scores that are gathered, or of bins of them. most_gathered: as in `make_driver`."""
 
     def __init__(self, rows: Rows, parted: Parted, settings: Settings, most_gathered: int):
         s, self._rows, self.details, self._qp = settings, rows, rows.details, settings.qp
@@ -182,7 +151,7 @@ class PartedVectors:
             self._bin(s, most_gathered)
 
     def _sum(self, s: Settings) -> PartedOracle:
-        """For losses of examples, of queries or of their pairs."""
+        """An oracle for losses of examples, of queries or of their pairs."""
         scale, weight = 1.0, self.examples.sum("weight")
         if s.of_scores:
             self.units = units_of_examples(s, weight)
@@ -198,7 +167,7 @@ class PartedVectors:
         return PartedOracle(self._rows, self._space, scale, gridded)
 
     def _gather(self, s: Settings) -> None:
-        """For a loss of all examples together."""
+        """Plans for a loss of all examples together."""
         risk, parted = make_risk(s), self.examples
         y = np.concatenate(self._rows.gather(signs, []))
         self._risk = (SquaredRisk(risk) if s.slack_norm == 2 else risk).bind(
@@ -293,9 +262,10 @@ def refuse(settings: Settings) -> None:
         )
 
 
-def holds_all(settings: Settings, one_place: bool) -> bool:
-    """Whether every worker holds all rows, and they share machines of classes, of kernels, and
-    against the rest where the rows are in one place, a file or memory; or blocks of labels."""
+def should_hold_all(settings: Settings, one_place: bool) -> bool:
+    """Tells whether every worker holds all rows, and the workers share machines of classes, of
+    kernels, and against the rest where the rows are in one place, a file or memory; or blocks of
+    labels."""
     if TASKS[settings.task].labels == SETS:
         return True
     several = settings.is_open or TASKS[settings.task].labels == CLASSES
@@ -303,41 +273,33 @@ def holds_all(settings: Settings, one_place: bool) -> bool:
 
 
 class Files(NamedTuple):
-    """What is trained on.
+    """The files or blocks to train on."""
 
-    Attributes
-    ----------
-    paths : sequence of str, or of blocks
-        Parts in this order; see svmcut.distributed.blocks.
-    reading : Reading
-    path : str
-        What messages call all of them.
-    weights : (n,) float64 or None
-        Beside those of the files; `where` is what messages call them.
-    table : TrainingTable or None
-        How tables are read.
-    """
-
+    #: Parts in this order: paths, or blocks of svmcut.distributed.blocks.
     paths: Sequence[Any]
     reading: Reading
+    #: The name of all of them in messages.
     path: str = ""
+    #: (n,) weights given separately from the files.
     weights: NDArray | None = None
+    #: The name of these weights in messages.
     where: str = "weights"
+    #: Options for reading tables.
     table: TrainingTable | None = None
 
     @property
     def name(self) -> str:
-        """As `path`, or what there is of them."""
+        """The `path`, or a name of the files."""
         return self.path or (self.names[0] if len(self.paths) == 1 else f"{len(self.paths)} files")
 
     @property
     def sets(self) -> NDArray[np.bool_] | None:
-        """Of blocks of label sets all that there are."""
+        """All sets of labels that occur in blocks of label sets."""
         return self.paths[0].get("sets") if isinstance(self.paths[0], dict) else None
 
     @property
     def names(self) -> list[str]:
-        """What messages call each."""
+        """The name of each part in messages."""
         return [*map(name_of, self.paths)]
 
 
@@ -348,21 +310,11 @@ def make_driver(
     time_limit: float | None = None,
     most_gathered: int = MOST_GATHERED,
 ) -> tuple[Parted, Driver]:
-    """What the files hold, and the driver that trains on them.
+    """The rows of the files, and the driver that trains on them.
 
-    Parameters
-    ----------
-    rows : Rows
-    files : Files
-    settings : Settings
-        As a user gave them.
-    most_gathered : int
-        Examples up to which a loss of all together has their scores in one place, and knows bins of
-        them else.
-
-    Raises
-    ------
-    UsageError, DataError, TrainingError, MemoryLimitError
+    settings: as a user gave them. most_gathered: up to so many examples a loss of all together has
+    their scores in one place; beyond, it knows bins of them. Raises UsageError, DataError,
+    TrainingError and MemoryLimitError.
     """
     check(settings)
     refuse(settings)
@@ -372,7 +324,7 @@ def make_driver(
         files, count = files._replace(paths=pieces), len(pieces)
         settings = number_labels(settings, table.encoding.words, path)
     if settings.labels != GRADES:  # a query stands whole in one file
-        files = files._replace(paths=grouped(files.paths))
+        files = files._replace(paths=group_files(files.paths))
     paths, parts, empty = _with_rows(files, count, rows.load(files.paths, files.reading))
     if settings.labels == GRADES:
         _check_queries(paths, parts)
@@ -432,7 +384,7 @@ def _by_labels(
 
 
 def _bound(bound: Bound, parts: Sequence[Found], files: Files) -> list[Bound]:
-    """What each part is bound to: its share of the weights, too."""
+    """The Bound of each part, with its share of the weights."""
     bounds = np.cumsum([0, *(part.rows for part in parts)])
     weights = files.weights
     if weights is not None and len(weights) != bounds[-1]:
@@ -451,13 +403,8 @@ def _bound(bound: Bound, parts: Sequence[Found], files: Files) -> list[Bound]:
 def _mark_classes(
     driver: Driver, parted: Parted, labels: Labels | None, settings: Settings
 ) -> None:
-    """Says which classes there are, and warns where there is one.
-
-    Raises
-    ------
-    TrainingError
-        Where the loss needs two.
-    """
+    """Sets the classes that there are, and warns where there is one; raises TrainingError where the
+    loss needs two."""
     positive = int(parted.sum("positive"))
     counts = [len(parted) - positive, positive]
     if not all(counts):
@@ -518,7 +465,7 @@ def _factors(
     path: str,
     given: bool,
 ) -> tuple[tuple[float, float], ...]:
-    """What rows weigh by their labels."""
+    """Labels and the factors of the weights of their rows."""
     if settings.class_weight is None:
         return ()
     if settings.class_weight != BALANCED:

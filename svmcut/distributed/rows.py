@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who asks the parts: the one call through which rows are seen, and the way answers add up.
+"""The one call through which rows in parts are seen, and the tree by which their answers add up.
 
     leaves       the answers of the parts, in the order of their files
     level k      adds neighbours (0, 1), (2, 3), ..; a last one without neighbour goes up as it is
@@ -65,7 +65,7 @@ class Rows(Protocol):
         ...
 
     def details(self) -> dict[str, Any]:
-        """What a report says."""
+        """Facts for a report."""
         ...
 
 
@@ -85,7 +85,7 @@ def node_of(start: int, stop: int, n: int) -> tuple[int, int]:
     return level, start >> level
 
 
-def merged(nodes: dict[tuple[int, int], NDArray]) -> dict[tuple[int, int], NDArray]:
+def merge_nodes(nodes: dict[tuple[int, int], NDArray]) -> dict[tuple[int, int], NDArray]:
     """The same with neighbours added; what is a sum may change."""
     sums = dict(nodes)
     for level, index in sorted(nodes):
@@ -95,7 +95,7 @@ def merged(nodes: dict[tuple[int, int], NDArray]) -> dict[tuple[int, int], NDArr
     return sums
 
 
-def folded(nodes: dict[tuple[int, int], NDArray], n: int) -> NDArray:
+def fold_nodes(nodes: dict[tuple[int, int], NDArray], n: int) -> NDArray:
     """The root of the tree of n leaves from nodes that cover them; what is a sum may change."""
 
     def at(level: int, index: int) -> NDArray:
@@ -108,13 +108,9 @@ def folded(nodes: dict[tuple[int, int], NDArray], n: int) -> NDArray:
 
 
 class Names:
-    """Names of vectors, each the same as long as it is one of the last few that were asked for.
-
-    Parameters
-    ----------
-    made : callable
-        Called with the name and the vector of a new one; what it gives is kept in its place.
-    """
+    """Names of vectors; a vector keeps its name while it is one of the last few that were asked
+    for. made: called with the name and the vector of a new one; its result is kept with the
+    name."""
 
     def __init__(self, made: Callable[[str, Any], Any] = lambda name, w: w):
         self._made, self._count = made, 0

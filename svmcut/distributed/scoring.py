@@ -45,13 +45,8 @@ if TYPE_CHECKING:
 
 
 def targets_of(files: Sequence[str], folder: str) -> list[str]:
-    """Where the predictions of these files go: into a folder, under their names.
-
-    Raises
-    ------
-    UsageError
-        Where there is no such folder, and for two files of one name.
-    """
+    """The files that the predictions of these files go to: in a folder, under their names. Raises
+    UsageError where there is no such folder, and for two files of one name."""
     if not is_url(folder) and not os.path.isdir(located(folder)):
         raise UsageError(
             "{!r} is no folder; the predictions of every file go there, under the name of the file",
@@ -87,16 +82,9 @@ def predict_files(
     model: Any,
     options: PredictionOptions,
 ) -> Predictions:
-    """As svmcut.tasks.prediction.predict, of many files; what is counted of them comes together
-    here.
-
-    Raises
-    ------
-    UsageError
-        For models whose predictions are no scores of rows.
-    SvmcutError
-        As predict; the predictions of other files may have been written then.
-    """
+    """Predicts many files as svmcut.tasks.prediction.predict does one, and adds up their counts
+    here. Raises UsageError for models whose predictions are no scores of rows, and what predict
+    raises; the predictions of other files may have been written then."""
     tally = task.tally(model)
     if not isinstance(tally, Scores | Confusion) or options.probability:
         raise UsageError(
@@ -120,20 +108,13 @@ FREE = frozenset({"threads", "max_memory", "time_limit", "max_iterations", "give
 
 
 class Saving(NamedTuple):
-    """Where a run keeps its state, and how often.
+    """The checkpoint of a run."""
 
-    Attributes
-    ----------
-    path : str, path or None
-        None for nowhere.
-    resume : bool
-        Whether to go on from what is there.
-    every : float
-        Seconds between two states that are written.
-    """
-
+    #: None for none.
     path: str | os.PathLike | None = None
+    #: Whether to go on from what is there.
     resume: bool = False
+    #: Seconds between two states that are written.
     every: float = 60.0
 
     def check(self) -> None:
@@ -151,27 +132,16 @@ def fit_all(
     saving: Saving,
     observe: Callable[[Progress], None] | None = None,
 ) -> list[Outcome]:
-    """An outcome for each C, of which the first that is stopped is the last.
+    """An Outcome for each C, of which the first that is stopped is the last.
 
-    Parameters
-    ----------
-    examples : Parted, or examples in memory
-    costs : sequence of (cost, example_cost)
-        As Driver.fit takes them.
-    saving : Saving
-        The checkpoint is removed once all have met their stopping rule.
-
-    Raises
-    ------
-    CheckpointError
-        Where that to go on from is damaged, or of another run.
-    UsageError, TrainingError, ClusterError
-        After the last state was written.
+    examples: Parted, or examples in memory. costs: pairs for Driver.fit. The checkpoint is removed
+    once all have met their stopping rule. Raises CheckpointError where it is damaged, or of another
+    run; UsageError, TrainingError and ClusterError after the last state was written.
     """
     encoding = None if examples.table is None else examples.table.encoding
     if saving.path is None:
         tell = lambda outcomes, progress: _tell(observe, progress)  # noqa: E731
-        return _fitted(_Fits(driver, costs, encoding), [], None, tell)
+        return _fit(_Fits(driver, costs, encoding), [], None, tell)
     path = os.fspath(saving.path)
     check_ours(path)
     with hold(path):
@@ -183,20 +153,20 @@ def fit_all(
             keeper.take(outcomes)
 
         with keeper.last_words(), unfit(path) if state is not None else contextlib.nullcontext():
-            fitted = _fitted(_Fits(driver, costs, encoding), done, state, look)
+            fitted = _fit(_Fits(driver, costs, encoding), done, state, look)
         keeper.finish(len(fitted) == len(costs) and all(one.converged for one in fitted))
         return fitted
 
 
 class _Fits(NamedTuple):
-    """What is trained, and what models keep of a table."""
+    """The driver of a run, and the part of a table that models keep."""
 
     driver: Driver
     costs: Sequence[tuple[float | None, float | None]]
     table: Any
 
 
-def _fitted(
+def _fit(
     fits: _Fits,
     done: list[Outcome],
     state: Any,
@@ -221,7 +191,7 @@ def _tell(observe: Callable[[Progress], None] | None, progress: Progress) -> Non
 
 
 def _identity(settings: Settings, examples: Any, costs: Sequence[Any]) -> dict[str, Any]:
-    """What a run shares with the one that goes on from its checkpoint."""
+    """The facts that a run shares with the one that goes on from its checkpoint."""
     values = {item.name: getattr(settings, item.name) for item in records.fields(settings)}
     values |= {"cost": [cost for cost, _ in costs], "example_cost": [cost for _, cost in costs]}
     options = {name: str(value) for name, value in values.items() if name not in FREE}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What workers are sent: tasks on parts. A worker has Dask; nothing is imported of it here."""
+"""Tasks on parts that workers are sent. A worker has Dask; nothing is imported of it here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from svmcut.base.errors import ClusterError, DataError, SvmcutError
 from svmcut.base.messages import Message
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.distributed.parts import Part, Place, Reading, UnknownVector
-from svmcut.distributed.rows import merged, part_of, tree_sum
+from svmcut.distributed.rows import merge_nodes, part_of, tree_sum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,7 @@ def worker() -> str:
 
 
 @contextlib.contextmanager
-def named(address: str | None = None) -> Iterator[None]:
+def name_worker(address: str | None = None) -> Iterator[None]:
     """Says on which worker there is no memory."""
     try:
         yield
@@ -40,14 +40,14 @@ def named(address: str | None = None) -> Iterator[None]:
 
 
 class Failed(NamedTuple):
-    """What is wrong with a part, in its place: a task that fails has its traceback in the log of
-    every worker."""
+    """An error in the place of a part: a task that fails has its traceback in the log of every
+    worker."""
 
     error: SvmcutError
 
 
 def whole(given: Any) -> Any:
-    """What a task gave; raises what is wrong with its part."""
+    """The result of a task; raises the error of its part."""
     if isinstance(given, Failed):
         raise given.error
     return given
@@ -56,7 +56,7 @@ def whole(given: Any) -> Any:
 def read(path: Any, reading: Reading, bound: Bound | None = None) -> Part | Failed | None:
     """A part; None of a file without rows."""
     try:
-        with named():
+        with name_worker():
             return part_of(path, reading, bound)
     except DataError as error:
         if error.line is not None or isinstance(path, dict):
@@ -73,7 +73,7 @@ def ask(
     """The sum of the answers of neighbouring parts, and who gave it."""
     where = [Place(*place) for place in places]
     own = [()] * len(parts) if each is None else [(item,) for item in each]
-    with named():
+    with name_worker():
         total = tree_sum(
             [
                 task(whole(part), *where, *numbers, *more)
@@ -94,30 +94,25 @@ async def sums(
     """Sums over the parts of this worker, by node of the tree; None where it does not know all
     vectors.
 
-    Parameters
-    ----------
-    asked : mapping
-        By address: nodes of the tree, and keys of their parts.
-    places : list of (names, steps)
-    new : mapping
-        Vectors by name, in the order of their use; those of earlier rounds are known.
+    asked: by address, nodes of the tree and keys of their parts. places: names and steps. new:
+    vectors by name, in the order of their use; those of earlier rounds are known.
     """
     nodes = [
         (node, [dask_worker.data[key] for key in keys]) for node, keys in asked[dask_worker.address]
     ]
 
     def answer(parts: list[Part]) -> NDArray:
-        return tree_sum([task(whole(part), *part.placed(places, new), *numbers) for part in parts])
+        return tree_sum([task(whole(part), *part.places(places, new), *numbers) for part in parts])
 
     loop, threads = asyncio.get_running_loop(), dask_worker.executors["default"]
-    with named(dask_worker.address):
+    with name_worker(dask_worker.address):
         try:
             totals = await asyncio.gather(
                 *(loop.run_in_executor(threads, answer, parts) for _, parts in nodes)
             )
         except UnknownVector:
             return None
-    return merged({node: value for (node, _), value in zip(nodes, totals, strict=True)})
+    return merge_nodes({node: value for (node, _), value in zip(nodes, totals, strict=True)})
 
 
 def answers(
@@ -125,11 +120,11 @@ def answers(
 ) -> list[Any]:
     """The answers themselves."""
     where = [Place(*place) for place in places]
-    with named():
+    with name_worker():
         return [task(whole(part), *where, *numbers) for part in parts]
 
 
-def added(a: Any, b: Any) -> Any:
+def add(a: Any, b: Any) -> Any:
     """The sum of two answers of `ask`."""
     return a[0] + b[0], b[1]
 
@@ -139,29 +134,29 @@ def literal(w: Any) -> Any:
     return w
 
 
-def checked(task: Callable[..., Any], *job: Any) -> Any:
+def run(task: Callable[..., Any], *job: Any) -> Any:
     """task(*job), or what is wrong with it."""
     try:
-        with named():
+        with name_worker():
             return task(*job)
     except SvmcutError as error:
         return Failed(error)
 
 
 def facts(part: Part | Failed | None) -> Found | Failed | None:
-    """Of a part; kept by the worker that read it."""
+    """The facts of a part, which the worker that read it keeps."""
     return part.facts() if isinstance(part, Part) else part
 
 
 def bind(part: Part | Failed, bound: Bound) -> Part | Failed:
     """A part that is bound."""
     try:
-        with named():
+        with name_worker():
             return whole(part).bind(bound)
     except SvmcutError as error:
         return Failed(error)
 
 
 def sizes(part: Part | Failed) -> Sizes | Failed:
-    """Of a bound part."""
+    """The sizes of a bound part."""
     return part.sizes() if isinstance(part, Part) else part

@@ -242,7 +242,7 @@ class Grid(NamedTuple):
     parts: list[Part]
     costs: list[tuple[float | None, float | None]]
 
-    def trained(
+    def train(
         self,
         chain: Chain,
         left: float | None,
@@ -510,7 +510,7 @@ class Search:
                 self._standing[k] = at, driver.state()
 
         standing = self._standing.get(k, (0, None))
-        results = self._grid.trained(chain, self._left(), standing, observe, self._terms.taken)
+        results = self._grid.train(chain, self._left(), standing, observe, self._terms.taken)
         for place, result in results:
             self.results[chain.part][place] = result
         if not self._open(chain):

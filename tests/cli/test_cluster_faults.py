@@ -20,7 +20,7 @@ from clusters import cluster
 
 import svmcut.dask
 from svmcut.distributed import newton
-from svmcut.distributed.engine import connected
+from svmcut.distributed.engine import connect
 
 pytestmark = pytest.mark.slow
 PARAMETERS = dict(gap=1e-3)
@@ -51,7 +51,7 @@ def seconds_of(client, parts, at=0, action=None, pause=0.0):
 
 
 def test_one_two_and_three_workers(parts, tmp_path):
-    with cluster(tmp_path, 1) as there, connected(there.address) as client:
+    with cluster(tmp_path, 1) as there, connect(there.address) as client:
         for count in (1, 2, 3):
             client.wait_for_workers(count)
             assert seconds_of(client, parts)[0].details["workers"] == count
@@ -59,7 +59,7 @@ def test_one_two_and_three_workers(parts, tmp_path):
 
 
 def test_killed_and_joining_workers(parts, tmp_path):
-    with cluster(tmp_path) as there, connected(None, there.file) as client:
+    with cluster(tmp_path) as there, connect(None, there.file) as client:
         client.wait_for_workers(2)
         assert seconds_of(client, parts, 4, there.workers[0].kill)[0].details["workers_lost"] == 1
         held = []
@@ -77,7 +77,7 @@ def test_a_worker_that_is_killed_while_rows_near_the_margin_are_asked_for(tmp_pa
     paths, steps = written(tmp_path, lines(), 8), []
     chosen = dict(gap=1e-8, example_cost=30.0)
     here = trained(paths, **chosen)
-    with cluster(tmp_path) as there, connected(there.address) as client:
+    with cluster(tmp_path) as there, connect(there.address) as client:
         client.wait_for_workers(2)
 
         def observe(progress):
@@ -91,7 +91,7 @@ def test_a_worker_that_is_killed_while_rows_near_the_margin_are_asked_for(tmp_pa
 
 
 def test_a_worker_that_joins_gets_parts(parts, tmp_path):
-    with cluster(tmp_path, 1) as there, connected(there.address) as client:
+    with cluster(tmp_path, 1) as there, connect(there.address) as client:
         client.wait_for_workers(1)
         counts = []
 
@@ -111,7 +111,7 @@ def test_a_worker_that_joins_gets_parts(parts, tmp_path):
 
 
 def test_a_frozen_worker_costs_its_time_to_live(parts, tmp_path):
-    with cluster(tmp_path) as there, connected(there.address) as client:
+    with cluster(tmp_path) as there, connect(there.address) as client:
         client.wait_for_workers(2)
         frozen = there.workers[1]
         found, seconds = seconds_of(client, parts, 4, lambda: frozen.send_signal(signal.SIGSTOP))
@@ -122,7 +122,7 @@ def test_a_frozen_worker_costs_its_time_to_live(parts, tmp_path):
 
 def test_twenty_kills_at_random(parts, tmp_path):
     rng, iterations = random.Random(4), parts[1].progress.iteration
-    with cluster(tmp_path) as there, connected(there.address) as client:
+    with cluster(tmp_path) as there, connect(there.address) as client:
         for _ in range(20):
             client.wait_for_workers(2)
 
@@ -197,7 +197,7 @@ def test_settings_that_matter_are_named(parts, tmp_path):
         "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "5m",
         "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "3",
     }
-    with cluster(tmp_path, 1, **settings) as there, connected(there.address) as client:
+    with cluster(tmp_path, 1, **settings) as there, connect(there.address) as client:
         warnings = svmcut.dask.train(client, parts[0], gap=0.5).warnings
     assert [text.split("with: ")[1] for text in warnings] == [
         "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=60s dask scheduler",

@@ -21,15 +21,15 @@ pytest.importorskip("distributed")
 import svmcut.dask
 from svmcut.base.errors import ClusterError, DataError, UsageError
 from svmcut.distributed import connection, engine, histograms, jobs, local, newton
-from svmcut.distributed.engine import connected
-from svmcut.distributed.parts import Part, Told, grouped
+from svmcut.distributed.engine import connect
+from svmcut.distributed.parts import Part, Told, group_files
 from svmcut.formats import read_model
 
 
 @pytest.fixture(scope="module")
 def client():
     """Of a scheduler here and two workers, processes of one thread."""
-    with connected("local:2") as client:
+    with connect("local:2") as client:
         client.wait_for_workers(2)
         yield client
 
@@ -183,7 +183,7 @@ def test_a_scheduler_without_workers_and_none_at_all(tmp_path, monkeypatch, caps
     monkeypatch.setattr(engine, "FIRST_WORKER", 0.2)
     monkeypatch.setattr(engine, "CONNECT", 0.5)
     with (
-        connected("local:0") as client,
+        connect("local:0") as client,
         pytest.raises(ClusterError, match=r"no worker came .* within 0.2 s; start "),
     ):
         svmcut.dask.train(client, written(tmp_path, lines(20), 1))
@@ -255,11 +255,11 @@ def test_many_small_files_are_few_parts(client, tmp_path):
     there = svmcut.dask.train(client, paths, gap=0.1)
     here = trained(paths, gap=0.1)
     assert here.model.w.tobytes() == there.model.w.tobytes()
-    assert 32 <= there.details["partitions"] == len(grouped(paths)) < 60
+    assert 32 <= there.details["partitions"] == len(group_files(paths)) < 60
     assert any(
         "no examples in 5 of 100 files, which are left out:" in text for text in there.warnings
     )
-    assert grouped(paths[:64]) == paths[:64] and grouped([*paths, "/none"])[:2] == paths[:2]
+    assert group_files(paths[:64]) == paths[:64] and group_files([*paths, "/none"])[:2] == paths[:2]
     with open(paths[3], "a") as file:
         file.write("1 1:2 2:x\n")
     with pytest.raises(DataError, match=r"part-3\.dat:11:9: feature value x is not a number"):
@@ -479,7 +479,7 @@ def test_workers_here_are_reached_with_the_credentials_of_the_run_alone(client):
     assert address.startswith("tls://127.0.0.1:") and all(
         name.startswith("tls://") for name in client.nthreads()
     )
-    with connected(address) as other:  # of the process that made them
+    with connect(address) as other:  # of the process that made them
         assert other.nthreads() == client.nthreads()
     key, certificate = local.temporary()
     assert (
@@ -552,7 +552,7 @@ def test_an_empty_part_is_left_out_with_a_warning(client, tmp_path, capsys):
 @pytest.mark.parametrize("at", [1, 3])
 def test_all_workers_killed_come_again(tmp_path, at):
     paths, seen = written(tmp_path, lines(), 5), []
-    with connected("local:2") as client:
+    with connect("local:2") as client:
         client.wait_for_workers(2)
 
         def observe(progress):
@@ -570,7 +570,7 @@ def test_all_workers_killed_come_again(tmp_path, at):
 def test_a_run_whose_workers_do_not_come_again_ends(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "WITHOUT_OWN", 4)
     paths = written(tmp_path, lines(), 5)
-    with connected("local:2") as client:
+    with connect("local:2") as client:
         client.wait_for_workers(2)
 
         def observe(progress):

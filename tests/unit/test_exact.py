@@ -10,9 +10,9 @@ import pytest
 
 from svmcut.cutting.oracle import Normals
 from svmcut.data.examples import Csr
-from svmcut.distributed.exact import sums_are_exact
+from svmcut.distributed.exact import are_sums_exact
 from svmcut.distributed.parts import MOST_MOVES, Told, UnknownVector, kept_last
-from svmcut.distributed.rows import folded, merged, node_of, tree_sum
+from svmcut.distributed.rows import fold_nodes, merge_nodes, node_of, tree_sum
 from svmcut.spaces.linear import LinearSpace
 
 
@@ -28,7 +28,7 @@ def rows(rng, n=300, d=7, least=1e-3):
 @pytest.mark.parametrize("bias", [0.0, 1.0, 0.25])
 def test_normals_of_changes_have_the_bytes_of_new_ones(rng, bias):
     X = rows(rng)
-    assert sums_are_exact(X, bias)
+    assert are_sums_exact(X, bias)
     space = LinearSpace(X, bias)
     carried, coef, changed = Normals(space, 10**9), rng.choice([-1.0, 0.0, 1.0], X.n_rows), 0
     for _ in range(60):
@@ -46,7 +46,7 @@ def test_normals_of_changes_have_the_bytes_of_new_ones(rng, bias):
 
 def test_sums_that_round_are_said_to(rng):
     wide = rows(rng, least=1e-12)
-    assert not sums_are_exact(wide, 1.0) and not sums_are_exact(rows(rng), 0.1)
+    assert not are_sums_exact(wide, 1.0) and not are_sums_exact(rows(rng), 0.1)
     orders = (rng.permutation(wide.n_rows) for _ in range(20))
     assert (
         len(
@@ -62,9 +62,9 @@ def test_sums_that_round_are_said_to(rng):
     )  # all sums below 2^21; the first value's spacing is 2^-31
     for first, exact in ((2.0**-9, True), (2.0**-10, False)):
         edge[0] = first
-        assert sums_are_exact(Csr.from_dense(edge), 0.0) is exact
+        assert are_sums_exact(Csr.from_dense(edge), 0.0) is exact
         assert exact == (math.fsum(edge[:, 0].tolist()) <= 2.0**53 * float(np.spacing(edge[0, 0])))
-    assert sums_are_exact(Csr.from_dense(np.zeros((3, 2), np.float32)), 0.0)
+    assert are_sums_exact(Csr.from_dense(np.zeros((3, 2), np.float32)), 0.0)
 
 
 def test_neighbours_are_added_before_they_are_sent(rng):
@@ -74,11 +74,11 @@ def test_neighbours_are_added_before_they_are_sent(rng):
         whole, mine = tree_sum(leaves).tobytes(), rng.random(n) < 0.7
         nodes = {node_of(k, k + 1, n): leaf for k, leaf in enumerate(leaves)}
         sides = [
-            merged({node: value for node, value in nodes.items() if mine[node[1]] == side})
+            merge_nodes({node: value for node, value in nodes.items() if mine[node[1]] == side})
             for side in (0, 1)
         ]
-        assert folded(sides[0] | sides[1], n).tobytes() == whole
-    assert list(merged({(0, k): np.ones(1) for k in range(8)})) == [(3, 0)]
+        assert fold_nodes(sides[0] | sides[1], n).tobytes() == whole
+    assert list(merge_nodes({(0, k): np.ones(1) for k in range(8)})) == [(3, 0)]
 
 
 def test_vectors_are_known_as_long_as_those_who_ask_know_them(rng):

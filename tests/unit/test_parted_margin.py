@@ -62,12 +62,12 @@ def test_what_parts_say_of_rows_near_the_margin(tmp_path, rng, weighed):
     c = v * (far & (z < 1))
     cut = rows.sum(nearby.others, here, delta)
     np.testing.assert_allclose(cut, [c.sum(), *(-(c * y) @ X)], rtol=1e-12, atol=1e-12)
-    near = nearby.joined(rows.gather(nearby.gathered, here, delta), 12)
+    near = nearby.join_near(rows.gather(nearby.gather_near, here, delta), 12)
     np.testing.assert_array_equal(near.rows, np.flatnonzero(~far))
     np.testing.assert_array_equal(near.X.to_dense(), X[~far, :-1].astype(np.float32))
     np.testing.assert_array_equal(near.y, y[~far])
     assert near.weights is None if not weighed else (near.weights == v[~far]).all()
-    none = nearby.joined([(3, None)], 12)
+    none = nearby.join_near([(3, None)], 12)
     assert none.X.n_rows == len(none.rows) == 0 and none.X.n_features == 12
 
 
@@ -89,7 +89,7 @@ def test_what_parts_say_of_rows_near_the_edge_of_the_tube(tmp_path, rng, weighed
     c = v * np.sign(rest) * ((distances > delta) & (np.abs(rest) > 0.3))
     cut = rows.sum(nearby.others, here, delta)
     np.testing.assert_allclose(cut, [c @ y - 0.3 * v @ np.abs(c / v), *(-c @ X)], rtol=1e-11)
-    near = nearby.joined(rows.gather(nearby.gathered, here, delta), 12)
+    near = nearby.join_near(rows.gather(nearby.gather_near, here, delta), 12)
     np.testing.assert_array_equal(near.rows, np.flatnonzero(distances <= delta))
     np.testing.assert_array_equal(near.y, y[near.rows])
 

@@ -19,7 +19,7 @@ from svmcut.base.errors import DataError, TrainingError, UsageError
 from svmcut.distributed import histograms
 from svmcut.distributed.parts import EVEN, STEPS, Part, Reading
 from svmcut.distributed.plan import Files, make_driver
-from svmcut.distributed.rows import SerialRows, folded, node_of, tree_sum
+from svmcut.distributed.rows import SerialRows, fold_nodes, node_of, tree_sum
 from svmcut.files.patterns import files_of
 from svmcut.risks.epsilon_insensitive import BoundEpsilonInsensitive
 
@@ -74,7 +74,7 @@ def test_a_tree_does_not_depend_on_how_its_leaves_are_grouped(rng):
             nodes = {
                 node_of(start, stop, n): tree_sum(leaves[start:stop]) for start, stop in bounds
             }
-            assert folded(nodes, n).tobytes() == whole.tobytes()
+            assert fold_nodes(nodes, n).tobytes() == whole.tobytes()
 
 
 CASES = {

@@ -4,8 +4,8 @@ few."""
 
 import numpy as np
 
-from svmcut.distributed.connection import added, groups, homes, transfers
-from svmcut.distributed.rows import folded, node_of, tree_sum
+from svmcut.distributed.connection import add_neighbours, groups, homes, transfers
+from svmcut.distributed.rows import fold_nodes, node_of, tree_sum
 
 
 def workers_of(rng):
@@ -39,9 +39,11 @@ def test_groups_are_nodes_on_one_worker(rng):
         assert all(len({*home[start:stop]}) == 1 for start, stop in found)
         leaves = [np.array([x]) for x in rng.normal(size=n) * 10.0 ** rng.integers(-8, 8, n)]
         nodes = {node_of(start, stop, n): tree_sum(leaves[start:stop]) for start, stop in found}
-        fewer = added(nodes, n, 4, lambda a, b: a + b)
+        fewer = add_neighbours(nodes, n, 4, lambda a, b: a + b)
         assert (
-            folded(fewer, n).tobytes() == folded(nodes, n).tobytes() == tree_sum(leaves).tobytes()
+            fold_nodes(fewer, n).tobytes()
+            == fold_nodes(nodes, n).tobytes()
+            == tree_sum(leaves).tobytes()
         )
         assert len(fewer) <= max(8, 2 * len(workers))
 
