@@ -66,6 +66,9 @@ FUTILE = 2
 #: Steps after which the gains of steps are first held to a v that was formed anew, and so many a
 #: point.
 TRUSTED, TRUSTED_PER_POINT = 100_000, 50
+#: The same where steps gained less than this part of the primal, and coefficients at their bounds
+#: would be rounded by more than this part of a violation.
+HASTY, HASTY_PER_POINT, NOTHING, ROUGH = 20_000, 5, 1e-7, 1e-3
 #: Points whose v is formed anew to see whether a refresh of all is due, where there are more than
 #: eight times as many.
 PROBED = 250
@@ -117,15 +120,8 @@ class KernelProblem:
         """That of a SignedRisk, of labels, or a LossRisk, of targets."""
         signed = hasattr(risk, "signs")  # isinstance asks a Protocol's base at length
         y, tube = (risk.signs, None) if signed else (risk.targets, risk.tube)
-        return cls(
-            X,
-            np.ascontiguousarray(y, np.float64),
-            kernel,
-            C,
-            weights=risk.weights,
-            tube=tube,
-            **how,
-        )
+        y = np.ascontiguousarray(y, np.float64)
+        return cls(X, y, kernel, C, weights=risk.weights, tube=tube, **how)
 
     def losses(self, r: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Those of some rows, where y - f = r."""
@@ -195,12 +191,9 @@ class SmoRun(Run):
 
     def __init__(self, solver: Smo, problem: KernelProblem, start: Start | None):
         super().__init__(solver, problem, start)
-        last = start and start.run
-        if (
-            last is not None
-            and last._problem.X is problem.X
-            and last._problem.kernel == problem.kernel
-        ):
+        last: Any = start and start.run
+        own = last and last._problem
+        if own is not None and own.X is problem.X and own.kernel == problem.kernel:
             self._native = last._native
             self._native.rescale(problem.C)
         else:
@@ -208,11 +201,12 @@ class SmoRun(Run):
         run = self._native
         self._first, self._due, self._peek = run.iterations, 0, FIRST_PEEK
         self._trusted = max(TRUSTED, TRUSTED_PER_POINT * len(problem.y))
-        self._held, self._claimed, self._borne = self._trusted, 0.0, -np.inf
+        self._hasty = max(HASTY, HASTY_PER_POINT * len(problem.y))
+        self._held, self._claimed, self._borne = self._hasty, 0.0, -np.inf
         self._primal = problem.C * problem.risk(problem.y)
         self._unit = problem.unit(solver.free_bias)
         self._tolerance = problem.tolerance if problem.gap is None else 0.1 * self._unit
-        self._least, self._futile = np.inf, 0
+        self._least, self._futile, self._is_vain = np.inf, 0, False
         self._stepping = self._refreshing = 0.0
 
     def form(self) -> Form:
@@ -265,6 +259,10 @@ class SmoRun(Run):
             yield progress
             if over:
                 return
+
+    def is_met(self) -> bool:
+        """Tell whether the rule is met, of a run that is over."""
+        return self._claims(self._standing())
 
     def _claims(self, progress: Progress) -> bool:
         """Whether the rule is met at v as it stands, every point being active."""
@@ -371,6 +369,13 @@ class SmoRun(Run):
         done = run.iterations - self._first
         if done < self._held or not self._looked():
             return False
+        if self._is_hopeless():
+            self._held = done + self._hasty
+            self._solved()
+            return True
+        if self._held < self._trusted:
+            self._held = self._trusted
+            return False
         if done >= CRAWL and self._solved():
             self._held = done + self._trusted
             return True
@@ -384,11 +389,23 @@ class SmoRun(Run):
         self._claimed, self._borne = borne if lost else run.dual, borne
         return lost
 
+    def _is_hopeless(self) -> bool:
+        """Tell whether steps gain nothing beside the primal, as with huge kernel values, which make
+        them short, and rounding would hide what many more of them gain."""
+        problem = self._problem
+        is_nothing = 0 <= self._native.dual <= NOTHING * self._primal
+        if not is_nothing or problem.given or problem.kernel.row.of_distances:
+            return False
+        own = KernelRows(problem.X, problem.kernel, self._solver.threads).diagonal
+        most = float(np.max(boxes(problem.C, problem.weights)) * own.max())
+        return 2.0**-53 * most > ROUGH * self._unit
+
     def _solved(self) -> bool:
         """Whether the dual of few points was solved as a whole, which the steps go on from unless
         theirs leaves a smaller gap."""
         run, problem = self._native, self._problem
-        if len(problem.y) > FEW or not (problem.given or problem.kernel.is_definite):
+        few = len(problem.y) <= FEW and (problem.given or problem.kernel.is_definite)
+        if self._is_vain or not few:
             return False
         run.make_whole()
         before, state = self._refreshed(), run.state()
@@ -401,6 +418,7 @@ class SmoRun(Run):
             run.restore(self._solver.placed(problem, beta, problem.y - K @ beta, counts))
             run.make_whole()
             if not self._standing().gap < before.gap:
+                self._is_vain = True
                 run.restore(state)
                 run.make_whole()
         self._stepping += time.perf_counter() - began
@@ -531,19 +549,10 @@ class Smo(Solver):
         native = self.native(problem, 1.0)
         native.restore(self.placed(problem, beta, v))
         native.make_whole()
-        return {
-            "native": native.state(),
-            "first": 0,
-            "primal": np.inf,
-            "tolerance": problem.tolerance,
-            "due": 0,
-            "peek": FIRST_PEEK,
-            "least": np.inf,
-            "futile": 0,
-            "held": max(TRUSTED, TRUSTED_PER_POINT * n),
-            "claimed": 0.0,
-            "borne": -np.inf,
-        }
+        state = {"native": native.state(), "tolerance": problem.tolerance, "peek": FIRST_PEEK}
+        state |= {"held": max(HASTY, HASTY_PER_POINT * n), "claimed": 0.0, "borne": -np.inf}
+        state |= dict.fromkeys(("primal", "least"), np.inf)
+        return state | dict.fromkeys(("first", "due", "futile"), 0)
 
     @staticmethod
     def placed(

@@ -25,7 +25,7 @@ from svmcut.risks.protocol import ExactLineRisk, SignedRisk
 from svmcut.spaces.kernel_classes import ROUNDED
 from svmcut.training.certificate import close, in_columns, scaled_bound, some
 from svmcut.training.gate import CLOSE, ENDS, SLIP, Part, Reading, rounded
-from svmcut.training.least import AS_GOOD, best_multiple
+from svmcut.training.least import AS_GOOD, best_function, losses_of
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import SMO, kernel_of
 from svmcut.training.stage import Plan
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from svmcut.models.kernels import Kernel
     from svmcut.solvers.protocol import StoppingRule
     from svmcut.spec.parameters import Settings
-
-    Losses = Callable[[NDArray[np.float64]], tuple[float, float]]
+    from svmcut.training.least import Losses
 
 #: Megabytes for stored kernel values and features; half of them for the Gram matrix.
 _BUDGET = 4000.0
@@ -262,7 +261,7 @@ class KernelRoom:
         early = outcome.stopped_by not in ENDS and isinstance(self.vectors.risk, ExactLineRisk)
         if (self.settings.original and not stopped) or (self.is_definite and not early):
             return outcome
-        losses = losses or self._losses(outcome.objective.C, free_bias)
+        losses = losses or losses_of(self.vectors.risk, outcome.objective.C, free_bias)
         at_zero, b = losses(np.zeros(self.X.n_rows))
         most, model = outcome.written, outcome.model
         if self.is_definite and isinstance(model, KernelModel) and (stopped or most > at_zero):
@@ -276,32 +275,16 @@ class KernelRoom:
         zero = self.machine(np.zeros(self.X.n_rows), read_back_number(b))
         return outcome.give_way(zero, at_zero, dual, remedy)
 
-    def _losses(self, C: float, free_bias: bool) -> Losses:
-        """C R and the bias at scores without one."""
-        risk: Any = self.vectors.risk
-        if not free_bias:
-            return lambda s: (C * risk.linearize(s).value, 0.0)
-        from svmcut.risks.free_bias import FreeBias
-
-        bias = FreeBias(risk).bias
-
-        def losses(s: NDArray[np.float64]) -> tuple[float, float]:
-            b = bias(s)
-            return C * risk.linearize(s + b).value, b
-
-        return losses
-
     def _scaled(self, outcome: Outcome, model: KernelModel, losses: Losses, most: float) -> None:
         """Puts the best multiple of a function in its place where that is better; the dual value
         is still that of the machine's own coefficients."""
         squared, s = self._scored(replace(model, b=0.0))
         if not (math.isfinite(squared) and np.isfinite(s).all()):
             return
-        square = 0.5 * max(0.0, squared)
-        t, primal = best_multiple(lambda t: t * t * square + losses(t * s)[0])
+        t, best, primal = best_function(squared, s, losses)
         if not primal < most * (1 - AS_GOOD):
             return
-        b = read_back_number(0.0 - losses(t * s)[1])
+        b = read_back_number(0.0 - best)
         outcome.model, outcome.norm = replace(model, alpha=t * model.alpha, b=b), t * outcome.norm
         outcome.multipliers, outcome.apart = t * outcome.multipliers, None
         outcome.certificate = primal, outcome.dual

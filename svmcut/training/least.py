@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.risks.protocol import LineRisk
 from svmcut.solvers.protocol import Problem, Progress, kept
 from svmcut.spaces.linear import LinearSpace
@@ -21,6 +21,11 @@ from svmcut.spaces.rows import RowSpace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Losses = Callable[[NDArray[np.float64]], tuple[float, float]]
 
 #: A primal above another by no more than this part of it is as good.
 AS_GOOD = 1e-6
@@ -59,6 +64,46 @@ def best_multiple(value: Callable[[float], float]) -> tuple[float, float]:
     best = min((*at, 0.0), key=of)
     at_zero = value(0.0)
     return (math.exp(best), of(best)) if of(best) < at_zero else (0.0, at_zero)
+
+
+class Multiple(NamedTuple):
+    """A multiple t of a function, the best bias beside it, and its primal."""
+
+    t: float
+    b: float
+    primal: float
+
+
+def best_function(squared: float, s: NDArray[np.float64], losses: Losses) -> Multiple:
+    """The best multiple of a function without bias; t = 0 is the best constant.
+
+    Parameters
+    ----------
+    squared : float
+        |f|^2.
+    s : (n,) float64
+        f at the rows, without bias.
+    losses : callable
+        C R and the best bias at such scores.
+    """
+    square = 0.5 * max(0.0, squared)
+    t, primal = best_multiple(lambda t: t * t * square + losses(t * s)[0])
+    return Multiple(t, losses(t * s)[1], primal)
+
+
+def losses_of(risk: Any, C: float, has_free_bias: bool) -> Losses:
+    """C R and the best bias, or 0, at scores without one."""
+    if not has_free_bias:
+        return lambda s: (C * risk.linearize(s).value, 0.0)
+    from svmcut.risks.free_bias import FreeBias
+
+    bias = FreeBias(risk).bias
+
+    def losses(s: NDArray[np.float64]) -> tuple[float, float]:
+        b = bias(s)
+        return C * risk.linearize(s + b).value, b
+
+    return losses
 
 
 def settled(problem: Any, progress: Progress) -> Progress:

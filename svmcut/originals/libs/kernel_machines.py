@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from svmcut._native.smo import EXACT_POINTS
 from svmcut.base.records import record, replace
 from svmcut.base.resources import usable_cpus
-from svmcut.base.typing import Any, NamedTuple
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.data.examples import Csr
 from svmcut.data.precomputed import is_symmetric, make_symmetric
 from svmcut.formats.library_text import (
@@ -29,9 +29,12 @@ from svmcut.formats.library_text import (
 from svmcut.models.kernels import Kernel
 from svmcut.originals.libs.rows import Rows, csr_of
 from svmcut.originals.libs.words import Refused
+from svmcut.risks.epsilon_insensitive import BoundEpsilonInsensitive
+from svmcut.risks.hinge import BoundHinge
 from svmcut.solvers.compose import Watched
 from svmcut.solvers.nu import NuProblem, NuSmo
 from svmcut.solvers.smo import KernelProblem, Smo
+from svmcut.training.least import AS_GOOD, best_function, losses_of
 
 #: Megabytes of kernel rows that are kept at least.
 _CACHE = 40.0
@@ -41,6 +44,11 @@ _BLOCK, _ROUNDING = 512, 1e-5
 #: The relative gap of nu-SVC is this times -e: a tolerance of 0.001 of the KKT
 #: conditions says nothing of a margin that is as small.
 _NU_GAP, LEAST_GAP = 0.01, 1e-9
+#: A gap above this part of the objective is told where it was not to be.
+_TELLING = 1e-3
+
+if TYPE_CHECKING:
+    from svmcut.training.least import Losses
 
 
 @record
@@ -197,11 +205,12 @@ def _check_symmetric(K: NDArray, serials: NDArray[np.int64], path: str) -> None:
 def fit(data: Data, y: NDArray, v: NDArray, options: Svm) -> Machine:
     """One machine, with its report; v weighs the rows of C-SVC."""
     how = True, max(_CACHE, options.cache), usable_cpus()
-    late = []
+    late: list[str] = []
     if options.svm in (C_SVC, EPSILON_SVR):
         problem = _problem(data, y, v, options)
         run, idle = _followed(Smo(*how), problem, options)
-        machine, lines = _of_cost(run, problem)
+        machine, late = _settle_stopped(run, _of_cost(run), data, options, _make_losses(problem))
+        lines = _lines_of_cost(run, machine, problem)
     else:
         nu, least = _nu_problem(data, y, options), 0.0
         run, idle = _followed(NuSmo(*how), nu, options)
@@ -210,10 +219,10 @@ def fit(data: Data, y: NDArray, v: NDArray, options: Svm) -> Machine:
             least = options.tolerance
             run, idle = _followed(NuSmo(*how), replace(nu, gap=None), options)
             late.append(f"WARNING: -n {options.nu:g} leaves no margin between two classes")
-        machine, lines = _of_nu(run, nu, options, least)
+        machine, lines = _of_nu(run, nu, data, options, least, late)
     count = run.iterations
     if idle:
-        late.append("WARNING: reaching max number of iterations")
+        late.insert(0, "WARNING: reaching max number of iterations")
     head = ["." * (count // 1000) + "*", f"optimization finished, #iter = {count}"]
     options.say("\n".join([*head, *late, *lines]))
     return machine
@@ -225,7 +234,45 @@ def _followed(solver: Smo, problem: Any, options: Svm) -> tuple[Any, bool]:
     for step in watched:
         if not math.isfinite(step.primal):
             raise Refused(f"{options.path}: kernel values are not finite; scale the features")
-    return watched.run, watched.idle
+    run: Any = watched.run
+    if watched.idle:
+        run.settle()
+    return run, watched.idle
+
+
+def _settle_stopped(
+    run: Any, machine: Machine, data: Data, options: Svm, losses: Losses
+) -> tuple[Machine, list[str]]:
+    """Give a machine; where its run ended before its rule was met, the best multiple of it or the
+    best constant if that is better, and a line that says what is left. Multiples of one class and
+    of nu-SVC are the machine they are of.
+
+    losses: C R and the best bias, at scores without one.
+    """
+    if run.is_met():
+        return machine, []
+    f = data.expansion(data, Machine(machine.beta, 0.0), options)
+    squared, (most, b) = float(machine.beta @ f), losses(f)
+    is_definite = squared >= 0 if data.K is not None else options.function().is_definite
+    primal = 0.5 * max(0.0, squared) + most
+    best = best_function(*((squared, f) if is_definite else (0.0, 0 * f)), losses)
+    if best.primal < primal - AS_GOOD * abs(primal):
+        t, b, primal = best
+        machine = Machine(t * machine.beta, 0.0 - b)
+    else:
+        machine = machine._replace(rho=0.0 - b)
+    if not is_definite or abs(primal - run.dual) <= _TELLING * abs(primal):
+        return machine, []
+    return machine, [
+        f"WARNING: rounding ended training at objective {primal:g}; scale the features"
+    ]
+
+
+def _make_losses(problem: KernelProblem) -> Losses:
+    """Makes C R and the best bias of C-SVC and epsilon-SVR."""
+    y, v, tube = problem.y, problem.weights, problem.tube
+    risk = BoundHinge(y, 1, v) if tube is None else BoundEpsilonInsensitive(y, 1, v, tube)
+    return losses_of(risk, problem.C, True)
 
 
 def _problem(data: Data, y: NDArray, v: NDArray, options: Svm) -> KernelProblem:
@@ -253,26 +300,42 @@ def _nu_problem(data: Data, y: NDArray, options: Svm) -> NuProblem:
     return NuProblem(twice, targets, sides, half, kernel, options.cost, **e)
 
 
-def _of_cost(run: Any, problem: KernelProblem) -> tuple[Machine, list[str]]:
-    """The machine and the lines of C-SVC and epsilon-SVR."""
+def _of_cost(run: Any) -> Machine:
+    """The machine of C-SVC and epsilon-SVR."""
     f = run.expansion()
-    size, n = np.abs(f.beta), len(f.beta)
+    return Machine(f.beta, 0.0 - f.b)
+
+
+def _lines_of_cost(run: Any, machine: Machine, problem: KernelProblem) -> list[str]:
+    size, n = np.abs(machine.beta), len(machine.beta)
     most = problem.C if problem.weights is None else problem.C * problem.weights
     lines = []
     if problem.weights is None or np.ptp(problem.weights) == 0:
         lines.append(f"nu = {size.sum() / (float(np.mean(most)) * n):.6f}")
-    lines += _counts(0.0 - run.dual, 0.0 - f.b, size, most)
-    return Machine(f.beta, 0.0 - f.b), lines
+    return lines + _counts(0.0 - run.dual, machine.rho, size, most)
 
 
-def _of_nu(run: Any, problem: NuProblem, options: Svm, least: float) -> tuple[Machine, list[str]]:
-    """The machine and the lines of the others; that of nu-SVC is divided by its rho, or by `least`
-    where that is greater."""
+def _of_nu(
+    run: Any, problem: NuProblem, data: Data, options: Svm, least: float, late: list[str]
+) -> tuple[Machine, list[str]]:
+    """The machine and the lines of the others, which may be late; that of nu-SVC is divided by its
+    rho, or by `least` where that is greater."""
     f, (rho, b) = run.expansion(), run.levels()
     if options.svm == NU_SVR:
         beta = f.beta.reshape(2, -1).sum(axis=0)
-        told = _counts(0.0 - run.dual, 0.0 - b, np.abs(beta), problem.C)
-        return Machine(beta, 0.0 - b), [f"epsilon = {0.0 - rho:.6f}", *told]
+        y = problem.y[: len(beta)]
+
+        def losses(s: NDArray[np.float64]) -> tuple[float, float]:
+            v = np.tile(y - s, 2)
+            return problem.C * problem.risk(v), problem.levels(v)[1]
+
+        machine, more = _settle_stopped(run, Machine(beta, 0.0 - b), data, options, losses)
+        late += more
+        if machine.beta is not beta:
+            s = data.expansion(data, Machine(machine.beta, 0.0), options)
+            rho = problem.levels(np.tile(y - s, 2))[0]
+        told = _counts(0.0 - run.dual, machine.rho, np.abs(machine.beta), problem.C)
+        return machine, [f"epsilon = {0.0 - rho:.6f}", *told]
     size = np.abs(f.beta)
     if options.svm == ONE_CLASS_SVM:
         return Machine(f.beta, rho), _counts(0.0 - run.dual, rho, size, 1.0)
