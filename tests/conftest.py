@@ -3,8 +3,10 @@
 
 import gc
 import os
+import shutil
 import signal
 import sys
+import tempfile
 from collections import defaultdict
 from pathlib import Path
 
@@ -18,6 +20,12 @@ os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
 # A shell starts background jobs with SIGINT ignored, and programs hand that on: tests of Ctrl-C
 # need the default.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests write, sync and remove thousands of small files, which waits for a disk and not for memory.
+MEMORY = "/dev/shm"
+HAS_MEMORY = os.path.isdir(MEMORY) and shutil.disk_usage(MEMORY).free > 2 << 30
+if HAS_MEMORY and "TMPDIR" not in os.environ:
+    os.environ["TMPDIR"] = tempfile.tempdir = MEMORY
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
 

@@ -452,7 +452,7 @@ def flags_of(task):
 def _is_refused(cell):
     if not cell.has_options:
         return True
-    run: Any = commands.plain(cell.words())
+    run: Any = commands.plain_run(cell.words())
     if run is None:
         return True
     try:
