@@ -21,7 +21,7 @@ from svmcut.files.examples import read_examples
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import as_sequences
 from svmcut.formats import read_file, write_model
-from svmcut.models.bounds import certain, intervals
+from svmcut.models.bounds import certain_labels, intervals
 from svmcut.models.order_bounds import proven_pairs
 from svmcut.risks.ordinal import query_starts
 from svmcut.scoring.thresholds import choose_threshold, make_promises
@@ -100,7 +100,7 @@ class Model:
             As `decision_function`.
         """
         rows = self._certified(X)
-        decisions = certain(self.model, rows, self.model.scores(rows, threads), threads)
+        decisions = certain_labels(self.model, rows, self.model.scores(rows, threads), threads)
         if decisions is None:
             raise UsageError("the model predicts numbers, which have bounds and no labels")
         return decisions

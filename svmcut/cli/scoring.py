@@ -28,7 +28,7 @@ from svmcut.data.examples import stack_rows
 from svmcut.files.output import write_atomically
 from svmcut.files.patterns import files_of
 from svmcut.formats import ModelFile, is_model, read_file
-from svmcut.models.bounds import certain, intervals
+from svmcut.models.bounds import certain_labels, intervals
 from svmcut.models.order_bounds import proven_pairs, proven_tags
 from svmcut.spec.catalog import COLUMNS, INPUTS, NAMED, SCHEMES, TASKS
 from svmcut.spec.entries import GRADES, SETS, TAGS
@@ -53,7 +53,7 @@ class Certifier:
             self._write(part, scores)
             self._take_queries(part, scores)
             return
-        sure = certain(self._model, part.X, scores, self._threads)
+        sure = certain_labels(self._model, part.X, scores, self._threads)
         self.rows += len(scores) if sure is None else sure.size
         self.has_labels = sure is not None
         self.proven += 0 if sure is None else int(sure.sum())

@@ -20,7 +20,7 @@ from svmcut.data.examples import Csr
 from svmcut.formats import marks
 from svmcut.formats.grammar import INDEX_LIMIT, HeaderLines, finite32, write_header
 from svmcut.models import JointKernelModel
-from svmcut.models.columns import below
+from svmcut.models.columns import drop_columns
 from svmcut.spec.catalog import losses
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> Jo
     numbers, vectors = _classes_of(path, text, K)
     alpha, indptr, indices, values = lines.vectors(vectors, count, max(K * base, highest))
     # slacks of -p 2 stand behind
-    own = below(Csr(values, indices, indptr, max(K * base, highest), True), K * base)
+    own = drop_columns(Csr(values, indices, indptr, max(K * base, highest), True), K * base)
     classes = np.array(numbers, np.int64) - 1
     features = _base_features(path, own, classes, base)
     columns, d = None, base

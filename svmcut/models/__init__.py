@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What training yields and scoring needs: functions of a row, without data and without options.
+"""Models, the results of training: functions of a row, without data and options. Each kind is
+imported when it is used.
 
 A model may number its features on its own: with ``columns``, feature j of the model is column
 columns[j] of the data. A file with one weight for the feature 2,147,483,646 then costs a few bytes
-and not 16 GB. A kind of model is imported when it is asked for.
+and not 16 GB.
 """
 
 from importlib import import_module

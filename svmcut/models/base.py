@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every class of models says of itself."""
+"""The base class of models: the fields, checks and facts that all have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from svmcut.models.facts import Ends
     from svmcut.tables.encoding import Encoding
 
-MOST_FEATURES = 2**31 - 1
+MAX_FEATURES = 2**31 - 1
 #: Gap, radius of the ball of the exact optimum, constant feature; see svmcut.training.certificate.
 CERTIFICATE = schemas.maybe(schemas.row(schemas.REAL, schemas.REAL, schemas.REAL))
 #: The same with the radius of every machine, where each is trained by itself.
@@ -27,8 +27,8 @@ MULTIPLIERS = schemas.maybe(
 )
 
 
-def ball_of(certificate: tuple[float, ...] | None) -> dict[str, Any]:
-    """What a model's certificate is among its facts; nothing where there is none."""
+def certificate_facts(certificate: tuple[float, ...] | None) -> dict[str, Any]:
+    """Facts of a model's certificate; {} if it has none."""
     if certificate is None:
         return {}
     ball: dict[str, Any] = dict(zip(("gap", "radius", "bias"), certificate[:3], strict=True))
@@ -36,39 +36,30 @@ def ball_of(certificate: tuple[float, ...] | None) -> dict[str, Any]:
 
 
 class BaseModel:
-    """A function of rows, or of sequences of rows; a record, whose fields a file holds.
-
-    Attributes
-    ----------
-    columns : (d,) int32 or None
-        Increasing columns of the data that its d features are; None for 0 to d - 1.
-    of_sequences : bool
-        Whether it has tags of sequences, and no scores of a row.
-    has_ball : bool
-        Whether its weights are those that an objective is regularised in, so that a gap bounds how
-        far they are from the optimum's.
-    of_sets : bool
-        Whether it predicts sets of labels.
-    table : Encoding or None
-        Of the table it was trained on.
-    """
+    """A function of rows, or of sequences of rows; a record, whose fields a file holds."""
 
     __slots__ = ()
 
+    #: True for tags of sequences, without scores of a row.
     of_sequences: ClassVar[bool] = False
+    #: True if the objective regularises these weights, so that a gap bounds their distance to the
+    #: optimum's.
     has_ball: ClassVar[bool] = False
+    #: True for predicted sets of labels.
     of_sets: ClassVar[bool] = False
+    #: (d,) int32 increasing columns of the data that the model's features are; None for 0 to d - 1.
     columns: NDArray[np.int32] | None
+    #: Encoding of the table it was trained on.
     table: Encoding | None = None
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What the labels 1, 2, ... are called; none where labels are numbers."""
+        """Words that stand for the labels 1, 2, ...; () if labels are numbers."""
         return () if self.table is None else self.table.words
 
     @property
     def n_radii(self) -> int:
-        """Machines that may have a radius of their own in its certificate."""
+        """Number of machines that may have their own radius in the certificate."""
         return 0
 
     @property
@@ -77,31 +68,22 @@ class BaseModel:
         raise NotImplementedError
 
     def form(self) -> dict[str, schemas.Check]:
-        """What its fields must look like; those that others depend on are checked here.
-
-        Raises
-        ------
-        StateError
-        """
+        """Schema of the fields; those that others depend on are checked here, with a StateError."""
         raise NotImplementedError
 
     def facts(self, ends: Ends) -> dict[str, Any]:
-        """What it is, has and weighs, as plain values: ``kind``, ``loss``, ``labels``,
-        ``features``, and what its kind has; docs/inspect.md lists the keys."""
+        """Plain values that describe the model: ``kind``, ``loss``, ``labels``, ``features``, and
+        others of its kind; docs/inspect.md lists the keys."""
         raise NotImplementedError
 
-    def validate(self, n_features: int = MOST_FEATURES) -> Self:
-        """This model, where its arrays fit together and data of so many features has its columns.
-
-        Raises
-        ------
-        StateError
-        """
+    def validate(self, n_features: int = MAX_FEATURES) -> Self:
+        """Returns this model if its arrays fit together and data of so many features has its
+        columns; else raises StateError."""
         self.require(**self.form())
         columns = schemas.array(np.int32, self.n_features, low=0, high=n_features - 1, rising=True)
         self.require(columns=schemas.maybe(columns))
         return self
 
     def require(self, **fields: schemas.Check) -> None:
-        """Refuses fields that are not so; raises StateError."""
+        """Raises StateError for fields that break their schema."""
         schemas.checked(self, schemas.fields(**fields), "model")

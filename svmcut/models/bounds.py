@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a model's certificate says of the scores and labels of the exact optimum; see
+"""Scores and labels of the exact optimum, bounded by a model's certificate; see
 svmcut.training.certificate."""
 
 from __future__ import annotations
@@ -18,20 +18,14 @@ if TYPE_CHECKING:
 
 #: Rounding of scores and norms in float64, as a part of what they are made of; of the last steps to
 #: a bound alone, the threshold and the width.
-ROUNDING, LAST = 1e-12, 2.0**-50
+ROUNDING, STEP_ROUNDING = 1e-12, 2.0**-50
 
 
 def reach(model: Any, X: Csr) -> NDArray[np.float64]:
-    """(n,) by how much at most the score of a row differs from that of the exact optimum: r |x|;
-    (n, M) where every machine of the model has a radius of its own.
-
-    Parameters
-    ----------
-    model, X
-        As of `lengths`.
-    """
+    """(n,) largest difference of a row's score to that of the exact optimum, r |x|; (n, M) if every
+    machine of the model has its own radius."""
     length, radii = lengths(model, X), np.array(model.certificate[3:])
-    least = LAST * abs(getattr(model, "offset", 0.0))
+    least = STEP_ROUNDING * abs(getattr(model, "offset", 0.0))
     if not len(radii):
         return model.certificate[1] * length + least
     return np.outer(length, np.minimum(radii, model.certificate[1])) + least
@@ -40,18 +34,19 @@ def reach(model: Any, X: Csr) -> NDArray[np.float64]:
 def intervals(
     model: Any, X: Csr, scores: NDArray[np.float64], threads: int = 1
 ) -> NDArray[np.float64]:
-    """(n, 2) or (n, K, 2) `bounds` of scores of rows; of pairs of classes those of the votes."""
+    """(n, 2) or (n, K, 2) `bounds` of scores of rows; for pairs of classes those of the votes."""
     if getattr(model, "paired", False):
         return np.stack(_votes(model, X, threads), axis=-1)
     return bounds(scores, reach(model, X))
 
 
-def certain(
+def certain_labels(
     model: Any, X: Csr, scores: NDArray[np.float64], threads: int = 1
 ) -> NDArray[np.bool_] | None:
-    """As `decided`, of scores of rows; of pairs of classes by the votes that are proven."""
+    """Labels of rows that are proven, as `decided_labels`; for pairs of classes by their proven
+    votes."""
     if not getattr(model, "paired", False):
-        return decided(model, scores, reach(model, X))
+        return decided_labels(model, scores, reach(model, X))
     low, high = _votes(model, X, threads)
     rows, first = np.arange(len(scores)), np.argmax(scores, axis=1)
     # of equal votes the first class has it
@@ -75,15 +70,8 @@ def _votes(model: Any, X: Csr, threads: int) -> tuple[NDArray[np.float64], NDArr
 
 
 def lengths(model: Any, X: Csr) -> NDArray[np.float64]:
-    """(n,) |x| of every row, with the constant feature; by a kernel sqrt(K(x, x)).
-
-    Parameters
-    ----------
-    model : LinearModel, KernelModel or MulticlassModel
-        With a certificate.
-    X : Csr
-        (n, d). Features that the model does not have count, too.
-    """
+    """(n,) |x| of every row, with the constant feature; sqrt(K(x, x)) with a kernel. The model has
+    a certificate; features that it lacks count too."""
     bias = model.certificate[2]
     squared = np.empty(X.n_rows)
     sparse.row_norms(sparse.Rows(X), squared)
@@ -94,32 +82,19 @@ def lengths(model: Any, X: Csr) -> NDArray[np.float64]:
 
 
 def bounds(scores: NDArray[np.float64], width: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n, 2) lowest and highest score that the exact optimum can have; (n, K, 2) of classes.
-
-    Parameters
-    ----------
-    scores : (n,) or (n, K)
-        A model's of the rows.
-    width : (n,) or (n, K)
-        Their `reach`.
-    """
+    """(n, 2) lowest and highest score that the exact optimum can have, (n, K, 2) of classes; from a
+    model's scores and their `reach`."""
     if scores.ndim > width.ndim:
         width = width[:, None]
-    width = width + LAST * np.abs(scores)
+    width = width + STEP_ROUNDING * np.abs(scores)
     return np.stack([scores - width, scores + width], axis=-1)
 
 
-def decided(
+def decided_labels(
     model: Any, scores: NDArray[np.float64], width: NDArray[np.float64]
 ) -> NDArray[np.bool_] | None:
-    """(n,) whether the label of a row is proven to be that of the exact optimum; None where a model
-    has no labels, but numbers. Of sets (n, K) whether each label is proven to be on, or off.
-
-    Parameters
-    ----------
-    scores, width
-        As in `bounds`.
-    """
+    """(n,) True if the label of a row is proven to be that of the exact optimum; (n, K) for each
+    label of sets; None for models of numbers. Takes what `bounds` takes."""
     if scores.ndim == 1:
         if model.loss in MARKED and model.loss != ONE_CLASS_LOSS:
             return None
@@ -140,15 +115,8 @@ def decided(
 def limits(
     model: Any, scores: NDArray[np.float64], length: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(n,) the radius below which the label of a row is proven, of a model that has labels.
-
-    Parameters
-    ----------
-    scores
-        As in `bounds`.
-    length : (n,)
-        As `lengths` gives it.
-    """
+    """(n,) radius below which the label of a row is proven, for a model that has labels; `length`
+    is from `lengths`."""
     if scores.ndim == 1:
         margins = np.abs(scores)
     elif scores.shape[1] < 2:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tags of sequences, from features or from kernel values of their tokens."""
+"""Models of tags of sequences, from features or from kernel values of their tokens."""
 
 from __future__ import annotations
 
@@ -24,35 +24,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Kernel values held at once while tokens are scored.
-_VALUES = 1 << 20
+_BLOCK_VALUES = 1 << 20
 #: Tags of which a matrix of all transitions is a fact.
-MATRIX_TAGS = 64
+MAX_MATRIX_TAGS = 64
 
 
 @record
 class ChainShape:
-    """The layout of the weights of a chain: what is where, see csrc/include/chain.h.
+    """Layout of the weights of a chain; see csrc/include/chain.h."""
 
-    Attributes
-    ----------
-    n_tags, n_features : int
-        K and D.
-    transition_order, emission_order : int
-        svm_hmm's --t (0 to 3) and --e (0 or 1, not above --t).
-    """
-
+    #: K.
     n_tags: int
+    #: D.
     n_features: int
+    #: svm_hmm's --t, 0 to 3.
     transition_order: int = 1
+    #: svm_hmm's --e, 0 or 1, not above --t.
     emission_order: int = 0
 
     def validate(self) -> Self:
-        """This layout, where a chain can have it.
-
-        Raises
-        ------
-        StateError
-        """
+        """Returns this layout if a chain can have it; else raises StateError."""
         sizes = {"n_tags": schemas.count(1, 2**31 - 1), "n_features": schemas.count(0, 2**31 - 1)}
         orders = {"transition_order": schemas.count(0, 3), "emission_order": schemas.count(0, 1)}
         return schemas.checked(self, schemas.fields(**sizes, **orders), "shape")
@@ -82,13 +73,8 @@ class ChainShape:
 
 
 def check_lattice(shape: ChainShape, sequences: NDArray[np.int64]) -> None:
-    """Refuses a longest sequence whose states would not fit.
-
-    Raises
-    ------
-    MemoryLimitError
-        When one float64 for every state and token of it needs more than the machine has.
-    """
+    """Raises MemoryLimitError if one float64 for every state and token of the longest sequence
+    exceeds the machine's memory."""
     longest = int(np.max(np.diff(sequences), initial=0))
     need = (
         8e-6
@@ -108,7 +94,7 @@ def check_lattice(shape: ChainShape, sequences: NDArray[np.int64]) -> None:
 
 
 class TagsModel(BaseModel):
-    """What models of tags share: their names, and facts of transitions."""
+    """Base of models of tags: names, and facts of transitions."""
 
     __slots__ = ()
 
@@ -142,25 +128,25 @@ class TagsModel(BaseModel):
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether probabilities of its tags are calibrated."""
+        """True if the probabilities of its tags are calibrated."""
         return self.temperature is not None
 
-    def _fitted(self) -> dict[str, Any]:
-        """What is known of its probabilities."""
+    def _probability_facts(self) -> dict[str, Any]:
+        """Facts of its probabilities."""
         if self.temperature is None:
             return {}
         return {"probabilities": {"temperature": self.temperature}}
 
-    def _labels(self) -> list[str]:
+    def _label_texts(self) -> list[str]:
         """Names of the tags, or their numbers."""
         if self.names is None:
             return [str(tag + 1) for tag in range(self.shape.n_tags)]
         return [*self.names.tags]
 
     def _transitions(self, weights: NDArray, ends: facts.Ends) -> list[dict[str, Any]]:
-        """Of every order: tags from the farthest to the one that is weighed; all of order 1 where
+        """Transitions of every order, tags from the farthest to the weighted one; all of order 1 if
         there are few."""
-        shape, labels = self.shape, self._labels()
+        shape, labels = self.shape, self._label_texts()
         K, start, orders = shape.n_tags, 0, []
         for order in range(1, shape.transition_order + 1):
             size = K**order * shape.stride
@@ -173,7 +159,7 @@ class TagsModel(BaseModel):
 
             row = {"order": order, "weighted": int(np.count_nonzero(table))}
             row |= ends.of(table.ravel(), name)
-            if order == 1 and K <= MATRIX_TAGS:
+            if order == 1 and K <= MAX_MATRIX_TAGS:
                 row["matrix"] = table.tolist()
             orders.append(row)
         return orders
@@ -181,47 +167,33 @@ class TagsModel(BaseModel):
 
 @record(eq=False)
 class ChainModel(TagsModel):
-    """Tags of a sequence: argmax over y of w.Psi(x, y).
-
-    Attributes
-    ----------
-    w : (shape.dim,) float64
-        Weights; features at or above shape.n_features, or not in ``columns``, weigh nothing.
-    shape : ChainShape
-    kernel : Kernel
-        The linear kernel with the parameters a model file states beside it.
-    columns : (shape.n_features,) int32 or None
-        As in LinearModel.
-    highest_feature : int or None
-        The number of emission features a model file states; None for the largest there is.
-    loss : int
-        svm_hmm's number of the loss that a model file states: 1 for wrong tags, 0 for zero/one.
-    names : Names or None
-        Of the tags and of all features.
-    temperature : float or None
-        What scores are multiplied by before probabilities are made of them; None where it was not
-        fitted.
-    certificate : (float, float, float) or None
-        As in LinearModel; the constant feature is 0.
-    """
+    """Tags of a sequence: argmax over y of w.Psi(x, y)."""
 
     has_ball: ClassVar[bool] = True
 
+    #: (shape.dim,) weights; features at or above shape.n_features, or not in ``columns``, have
+    #: none.
     w: NDArray[np.float64]
     shape: ChainShape
+    #: Linear kernel with the parameters in a model file.
     kernel: Kernel = field(default_factory=Kernel)
     columns: NDArray[np.int32] | None = None
+    #: Number of emission features in a model file; None for the largest there is.
     highest_feature: int | None = None
+    #: svm_hmm's number of the loss in a model file: 1 for wrong tags, 0 for zero/one.
     loss: int = 1
+    #: Names of the tags and of all features.
     names: Names | None = None
+    #: Factor of scores before probabilities; None if it was not fitted.
     temperature: float | None = None
+    #: As in LinearModel; the constant feature is 0.
     certificate: tuple[float, float, float] | None = None
 
     def tags(
         self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0
     ) -> NDArray[np.int32]:
         check_lattice(self.shape, sequences)
-        return _best_tags(self._chains(X, sequences), self.w, None, beam, threads)
+        return _best_tags(self._native_chains(X, sequences), self.w, None, beam, threads)
 
     def lattice(
         self, X: Csr, sequences: NDArray[np.int64], threads: int = 1
@@ -230,11 +202,11 @@ class ChainModel(TagsModel):
 
         check_lattice(self.shape, sequences)
         nodes = np.empty(X.n_rows * self.shape.node_size)
-        chain.nodes(self._chains(X, sequences), self.w, nodes, threads)
+        chain.nodes(self._native_chains(X, sequences), self.w, nodes, threads)
         return nodes, self.w[len(self.w) - self.shape.transitions :]
 
-    def _chains(self, X: Csr, sequences: NDArray[np.int64]) -> Any:
-        """What the C++ side sees."""
+    def _native_chains(self, X: Csr, sequences: NDArray[np.int64]) -> Any:
+        """The sequences for the C++ side."""
         from svmcut._native import chain
 
         shape = self.shape
@@ -258,7 +230,7 @@ class ChainModel(TagsModel):
         return {"w": w, "loss": schemas.count(0, 1), **super().form()}
 
     def facts(self, ends: facts.Ends) -> dict[str, Any]:
-        shape, labels = self.shape, self._labels()
+        shape, labels = self.shape, self._label_texts()
         slots = shape.node_size // shape.stride
         nodes = self.w[: shape.n_features * shape.node_size].reshape(
             shape.n_features, slots, shape.stride
@@ -274,7 +246,7 @@ class ChainModel(TagsModel):
             "kind": "chain",
             "loss": next(row.name for row in known if row.number == bool(self.loss)),
             "labels": labels,
-            **self._fitted(),
+            **self._probability_facts(),
             "features": facts.features(self.columns, np.count_nonzero(nodes, (1, 2))),
             "weights": weights,
             "transitions": self._transitions(self.w[len(self.w) - shape.transitions :], ends),
@@ -283,28 +255,17 @@ class ChainModel(TagsModel):
 
 @record(eq=False)
 class KernelChainModel(TagsModel):
-    """Tags of a sequence: argmax over y of sum_t f_{y_t}(x_t) + the transitions,  f_k = sum_u
-    alpha[u, k] K(z_u, .).
-
-    Attributes
-    ----------
-    kernel : Kernel
-    support : Csr
-        (m, d) support tokens z.
-    alpha : (m, K) float64
-        Their weights, one a tag.
-    transitions : (shape.transitions,) float64
-        As behind the emissions of a ChainModel.
-    shape : ChainShape
-        Emission order 0.
-    columns, highest_feature, names, temperature
-        As in ChainModel.
-    """
+    """Tags of a sequence: argmax over y of sum_t f_{y_t}(x_t) + the transitions, with f_k = sum_u
+    alpha[u, k] K(z_u, .); the other fields as in ChainModel."""
 
     kernel: Kernel
+    #: (m, d) support tokens z.
     support: Csr
+    #: (m, K) their weights, one per tag.
     alpha: NDArray[np.float64]
+    #: (shape.transitions,) as after the emissions of a ChainModel.
     transitions: NDArray[np.float64]
+    #: Emission order 0.
     shape: ChainShape
     columns: NDArray[np.int32] | None = None
     highest_feature: int | None = None
@@ -313,14 +274,14 @@ class KernelChainModel(TagsModel):
 
     @one_blas_thread()
     def node_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n, stride) f_k(x_i) of every row, 0 behind the last tag, in float64."""
+        """(n, stride) f_k(x_i) of every row, 0 after the last tag."""
         from svmcut._native.kernels import KernelRows
 
         scores = np.zeros((X.n_rows, self.shape.stride))
         if self.support.n_rows:
             rows = KernelRows(self.support, self.kernel, threads)
             X = renumber(X, self.columns)
-            step = max(16, _VALUES // self.support.n_rows)
+            step = max(16, _BLOCK_VALUES // self.support.n_rows)
             for start in range(0, X.n_rows, step):
                 values = rows.against_double(X.rows(start, min(start + step, X.n_rows)))
                 scores[start : start + step, : self.shape.n_tags] = values @ self.alpha
@@ -329,8 +290,8 @@ class KernelChainModel(TagsModel):
     def tags(
         self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0
     ) -> NDArray[np.int32]:
-        """As ChainModel.tags; memory for a fixed number of kernel values beside scores of all
-        tokens."""
+        """Best tags as of ChainModel.tags, in memory for the scores of all tokens and a fixed
+        number of kernel values."""
         from svmcut.data.labellings import featureless_chains
 
         shape = self.shape
@@ -368,8 +329,8 @@ class KernelChainModel(TagsModel):
         return {
             "kind": "kernel chain",
             "loss": None,
-            "labels": self._labels(),
-            **self._fitted(),
+            "labels": self._label_texts(),
+            **self._probability_facts(),
             "kernel": facts.kernel(self.kernel),
             **facts.support(self.support, self.alpha, self.columns),
             "transitions": self._transitions(self.transitions, ends),
@@ -377,7 +338,7 @@ class KernelChainModel(TagsModel):
 
 
 def _best_tags(chains, w, nodes, beam: int, threads: int) -> NDArray[np.int32]:
-    """(tokens,) of the best labelling of every sequence."""
+    """(tokens,) tags of the best labelling of every sequence."""
     from svmcut._native import chain
 
     labels, values = np.empty(chains.n_tokens, np.int32), np.empty(chains.n_sequences)

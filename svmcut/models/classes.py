@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What models of several classes share: their names, and what they know of probabilities."""
+"""Base of models of several classes: their names and probabilities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.labels import label_texts
-from svmcut.models.base import CERTIFICATES, BaseModel, ball_of
+from svmcut.models.base import CERTIFICATES, BaseModel, certificate_facts
 from svmcut.scoring.probabilities import fit_temperature, multiclass_probabilities
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SeveralClasses(BaseModel):
-    """A model with a score a class, whose temperature says what probabilities they are."""
+    """A model with one score per class, and a temperature for probabilities."""
 
     __slots__ = ()
 
@@ -36,7 +36,7 @@ class SeveralClasses(BaseModel):
         raise NotImplementedError
 
     def decisions(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n, K) float64 what `probabilities` takes: the scores."""
+        """(n, K) input of `probabilities`: the scores."""
         return self.scores(X, threads)
 
     def predict(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
@@ -45,25 +45,18 @@ class SeveralClasses(BaseModel):
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether there are probabilities of the classes."""
+        """True if there are probabilities of the classes."""
         return self.temperature is not None
 
     def probabilities(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n, K) of the classes, of a model that has them."""
+        """(n, K) probabilities of the classes, if the model has them."""
         return multiclass_probabilities(decisions, self.temperature)
 
-    def calibrated(
+    def with_probabilities(
         self, scores: NDArray, places: NDArray[np.int64], weights: NDArray | None
     ) -> Self:
-        """This model with probabilities fitted to decisions of rows that were held out.
-
-        Parameters
-        ----------
-        places : (n,) int64
-            Of the rows' labels in `names`.
-        weights : (n,) or None
-            Of the rows.
-        """
+        """This model with probabilities fitted to decisions on held-out rows; `places` (n,) are
+        those of their labels in `names`, `weights` (n,) those of the rows."""
         return replace(self, temperature=fit_temperature(scores, places, weights))
 
     def form(self) -> dict[str, schemas.Check]:
@@ -76,13 +69,13 @@ class SeveralClasses(BaseModel):
         }
 
     def label_texts(self) -> list[str]:
-        """The labels in the order of the scores."""
+        """Labels in the order of the scores."""
         return label_texts(self.names.tolist(), self.words)
 
     def _head(self, kind: str, other: dict[str, Any] | None) -> dict[str, Any]:
-        """The first of its facts; other: its probabilities where it has no temperature."""
+        """First facts; `other` are those of probabilities if there is no temperature."""
         loss = self.loss or TASKS["multiclass"].loss
         head: dict[str, Any] = {"kind": kind, "loss": loss, "labels": self.label_texts()}
-        head |= ball_of(self.certificate)
+        head |= certificate_facts(self.certificate)
         fitted = other if self.temperature is None else {"temperature": self.temperature}
         return head if fitted is None else head | {"probabilities": fitted}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A model's own numbering of features."""
+"""Columns of data in a model's own numbering."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def renumber(X: Csr, columns: NDArray[np.int32] | None) -> Csr:
-    """X in a model's own numbering; columns the model does not have all become ``len(columns)``.
+    """X in a model's own numbering; columns that the model does not have all become
+    ``len(columns)``. O(nnz log d).
 
-    Rows keep their values, so that norms stay what they were; where unknown columns repeat, rows
-    are good for products only. O(nnz log d).
+    Rows keep their values and norms; if unknown columns repeat, rows are good for products only.
     """
     X = X.validate()
     if columns is None:
@@ -28,8 +28,8 @@ def renumber(X: Csr, columns: NDArray[np.int32] | None) -> Csr:
     return Csr(X.data, places, X.indptr, len(columns) + 1, True)
 
 
-def below(X: Csr, n_features: int) -> Csr:
-    """The same rows without the columns from n_features on; X where there is none."""
+def drop_columns(X: Csr, n_features: int) -> Csr:
+    """The rows without the columns from n_features on; X itself if there are none."""
     columns = X.indices[X.stored]
     kept = columns < n_features
     if kept.all():

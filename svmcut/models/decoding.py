@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tags of sequences beyond the best ones: those of a scheme or that leave given tags alone, the
-best few, and how sure a tag is.
+"""Labellings of sequences beyond the best one: under a scheme or with given tags, the best few, and
+probabilities of tags.
 
 Forbidden tags and pairs of tags have the score -infinity. With temperature t the probability of a
 labelling y is proportional to exp(t score(y)), that of a tag its sum over the labellings that have
-it, by the forward-backward algorithm; t is fitted to sequences held out, where
+it, by the forward-backward algorithm; t is fitted to held-out sequences, where
 
     L(t) = sum over sequences of ln sum_y exp(t score(y)) - t score(right tags)
 
@@ -32,29 +32,16 @@ if TYPE_CHECKING:
     from svmcut.models.chain import TagsModel
     from svmcut.scoring.chunks import SchemeRules
 
-_STEPS = 60
-#: Larger temperatures mean that every sequence held out is right by far.
-_HOTTEST = 1e6
+_MAX_STEPS = 60
+#: Larger temperatures mean that every held-out sequence is right by far.
+_MAX_TEMPERATURE = 1e6
 
 
 class Lattice:
     """Scores of all labellings of sequences by a model.
 
-    Parameters
-    ----------
-    model : TagsModel
-    X : Csr
-        (tokens, D)
-    sequences : (n + 1,) int64
-        Sequence k is rows sequences[k] to sequences[k + 1], at least one.
-    rules : Rules or None
-        What labellings there are; None for all.
-    given : (tokens,) int32 or None
-        Tags that are given, -1 where one is to be found.
-
-    Raises
-    ------
-    MemoryLimitError
+    Sequence k is rows sequences[k] to sequences[k + 1], at least one. `rules` allow only some
+    labellings, `given` (tokens,) fixes tags, -1 for none. Raises MemoryLimitError.
     """
 
     def __init__(
@@ -77,7 +64,7 @@ class Lattice:
             self.nodes[fixed, : shape.n_tags] = -math.inf
             self.nodes[fixed, given[fixed]] = kept
         self.shape = shape
-        self.chains, self.sequences = _chains(shape, sequences), sequences
+        self.chains, self.sequences = _native_chains(shape, sequences), sequences
 
     def _obey(
         self, rules: SchemeRules, shape: ChainShape, sequences: NDArray[np.int64]
@@ -97,8 +84,8 @@ class Lattice:
         return shape
 
     def tags(self, beam: int = 0) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """(tokens,) tags of the best labelling of every sequence, and (n,) its score, -inf where
-        there is none."""
+        """(tokens,) tags of the best labelling of every sequence, and (n,) its score, -inf if there
+        is none."""
         labels, values = (
             np.empty(self.chains.n_tokens, np.int32),
             np.empty(self.chains.n_sequences),
@@ -117,14 +104,9 @@ class Lattice:
         return labels, values
 
     def best(self, count: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """The best labellings: (count * tokens,) tags, those of sequence k from
-        count * sequences[k] on, best first; (n, count) scores, -inf behind the last there is.
-
-        Raises
-        ------
-        MemoryLimitError
-            Where so many entries of all states of the sequences do not fit.
-        """
+        """The best labellings: (count * tokens,) tags, those of sequence k from count *
+        sequences[k] on, best first; (n, count) scores, -inf after the last there is. Raises
+        MemoryLimitError if that many entries of all states do not fit."""
         self._check(count)
         labels = np.empty(count * self.chains.n_tokens, np.int32)
         values = np.empty(count * self.chains.n_sequences)
@@ -153,7 +135,7 @@ class Lattice:
             )
 
     def highest(self) -> NDArray[np.float64]:
-        """(tokens, K) the score of the best labelling that has a tag at a token; -inf for none."""
+        """(tokens, K) score of the best labelling that has a tag at a token; -inf for none."""
         best = np.empty(self.chains.n_tokens * self.shape.n_tags)
         chain.highest(self.chains, self.nodes.ravel(), self.transitions, best, self._threads)
         return best.reshape(-1, self.shape.n_tags)
@@ -178,7 +160,7 @@ class Lattice:
         return *sums, None if parts is None else parts.reshape(-1, K)
 
     def score(self, tags: NDArray[np.int32]) -> NDArray[np.float64]:
-        """(n,) scores of given tags; -inf of one that is forbidden."""
+        """(n,) scores of given tags; -inf if one is forbidden."""
         nodes = np.full_like(self.nodes, -math.inf)
         given = Lattice.__new__(Lattice)
         rows = np.arange(len(tags))
@@ -190,8 +172,8 @@ class Lattice:
         return given.tags()[1]
 
 
-def _chains(shape: ChainShape, sequences: NDArray[np.int64]) -> chain.Chains:
-    """Sequences whose scores are given."""
+def _native_chains(shape: ChainShape, sequences: NDArray[np.int64]) -> chain.Chains:
+    """Sequences whose scores are given, for the C++ side."""
     n = int(sequences[-1])
     tokens = Csr(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(n + 1, np.int64), 0, True)
     return chain.Chains(
@@ -206,26 +188,23 @@ def _chains(shape: ChainShape, sequences: NDArray[np.int64]) -> chain.Chains:
     )
 
 
-class Held(NamedTuple):
-    """Sequences that a model did not see, their right tags and weights (n,)."""
+class HeldSequences(NamedTuple):
+    """Sequences that a model did not see, their right tags, and (n,) weights."""
 
     lattice: Lattice
     tags: NDArray[np.int32]
     weights: NDArray[np.float64]
 
 
-def fit_temperature(held: Iterable[Held], tolerance: float = 1e-6, smooth: bool = False) -> float:
-    """The temperature of the least loss of sequences held out, up to this share of it; 0 where
-    scores say nothing.
+def fit_temperature(
+    held: Iterable[HeldSequences], tolerance: float = 1e-6, smooth: bool = False
+) -> float:
+    """Temperature with the least loss on held-out sequences, up to a relative tolerance; 0 if
+    scores are uninformative. Raises ValueError if a score is not finite.
 
-    With smooth the right tags are those of all but 1 / (tokens + 2) of the weight, which is that of
-    tags by lot: a few sequences that are right by far do not make a model that is never in doubt
-    (Platt, 1999, of two classes).
-
-    Raises
-    ------
-    ValueError
-        Where a score is not finite.
+    With `smooth` the right tags have all but 1 / (tokens + 2) of the weight, and random tags the
+    rest: a few sequences that are right by far do not make a model without any doubt (Platt, 1999,
+    of two classes).
     """
     parts = [(one, one.lattice.score(one.tags)) for one in held]
     if not all(np.isfinite(scores).all() for _, scores in parts):
@@ -246,9 +225,9 @@ def fit_temperature(held: Iterable[Held], tolerance: float = 1e-6, smooth: bool 
     while (above := slope(high)) < 0:
         low, below = high, above
         high *= 4
-        if high > _HOTTEST:
+        if high > _MAX_TEMPERATURE:
             return low
-    for _ in range(_STEPS):
+    for _ in range(_MAX_STEPS):
         if high - low <= tolerance * high:
             break
         # regula falsi within the bracket, at a tenth of it from either end at least

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plain values of what models share: weights at either end, features, support vectors, kernels."""
+"""Facts that models share, as plain values: extreme weights, features, support vectors, kernels."""
 
 from __future__ import annotations
 
@@ -17,22 +17,13 @@ if TYPE_CHECKING:
 
 
 class Ends:
-    """The weights at either end, with the names of what they weigh.
-
-    Parameters
-    ----------
-    top : int
-        How many at either end.
-    names : sequence of str or None
-        Of the features, from the first on.
-    """
+    """The `top` largest weights of either sign, with `names` of the features from the first on."""
 
     def __init__(self, top: int, names: Sequence[str] | None):
         self._top, self._names = top, names
 
     def of(self, weights: NDArray, name: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
-        """The weights above 0 and those below, largest first; of equal ones the first place
-        first."""
+        """Weights above 0 and below, largest first; of equal ones the first place first."""
         ends = {}
         for end, sign in (("highest", 1.0), ("lowest", -1.0)):
             places = np.flatnonzero(sign * weights > 0)
@@ -47,7 +38,7 @@ class Ends:
         return ends
 
     def of_features(self, weights: NDArray, columns: NDArray | None) -> dict[str, Any]:
-        """As `of`, of weights of features, with their number and norm."""
+        """Extreme weights of features, with their number and norm."""
 
         def name(place: int) -> dict[str, Any]:
             column = place if columns is None else int(columns[place])
@@ -59,8 +50,8 @@ class Ends:
 
 
 def features(columns: NDArray | None, weighted: NDArray) -> dict[str, Any]:
-    """The largest feature with a weight, how many have one, and the percentage of the others below
-    the largest."""
+    """Largest feature with a weight, number of features with one, and percentage of the others
+    below the largest."""
     places = np.flatnonzero(weighted)
     highest = (
         0 if not len(places) else int(places[-1] if columns is None else columns[places[-1]]) + 1
@@ -70,13 +61,13 @@ def features(columns: NDArray | None, weighted: NDArray) -> dict[str, Any]:
 
 
 def kernel(of: Kernel) -> dict[str, Any]:
-    """The name of a kernel and the parameters it reads."""
+    """Name of a kernel and the parameters it reads."""
     return {"name": of.name, **of.parameters}
 
 
 def support(vectors: Csr, alpha: NDArray, columns: NDArray | None) -> dict[str, Any]:
-    """The features of support vectors, how many there are, their multipliers, and how many of these
-    are as large as the largest."""
+    """Features and number of support vectors, their multipliers, and how many of these are as large
+    as the largest."""
     stored = vectors.stored
     used = np.bincount(vectors.indices[stored][vectors.data[stored] != 0], minlength=1)
     size = np.abs(alpha[alpha != 0])

@@ -29,22 +29,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-#: Numbers of a block of rows, or of products of its entries.
-_ROOM = 1 << 22
-#: Rows with a smaller part of nonzeros are not laid out.
-_DENSE = 0.1
+#: Numbers in a block of rows, or products of its entries.
+_BLOCK_NUMBERS = 1 << 22
+#: Rows with a smaller part of nonzeros stay sparse.
+_MIN_DENSITY = 0.1
 
 
 def frequencies(D: int, d: int, gamma: float, seed: int) -> NDArray[np.float32]:
-    """(D, d) of the rbf kernel exp(-gamma |x - z|^2)."""
+    """(D, d) random frequencies of the rbf kernel exp(-gamma |x - z|^2)."""
     return (
         np.random.default_rng(seed).normal(scale=np.sqrt(2 * gamma), size=(D, d)).astype(np.float32)
     )
 
 
 def fourier_features(X: Csr, omega: NDArray[np.float32]) -> NDArray[np.float64]:
-    """(n, 2 D) cosines, then sines, of rows over the features of omega; O(n d D), or O(nonzeros D)
-    of sparse rows."""
+    """(n, 2 D) cosines, then sines, of rows; O(n d D), or O(nonzeros D) for sparse rows."""
     D = len(omega)
     F = np.empty((X.n_rows, 2 * D))
     F[:, :D] = _angles(X, omega)
@@ -61,7 +60,7 @@ def _angles(X: Csr, omega: NDArray[np.float32]) -> NDArray[np.float64]:
     starts, known = X.indptr - X.indptr[0], indices < d
     rows = np.repeat(np.arange(X.n_rows), np.diff(starts))[known]
     indices, data = indices[known], data[known]
-    if len(data) > _DENSE * X.n_rows * d:
+    if len(data) > _MIN_DENSITY * X.n_rows * d:
         dense = np.zeros((X.n_rows, d))
         dense[rows, indices] = data
         return dense @ omega.T.astype(np.float64)
@@ -73,33 +72,23 @@ def _angles(X: Csr, omega: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def blocks(X: Csr, omega: NDArray[np.float32]):
-    """Rows of X at once, as (start, stop)."""
+    """Blocks of rows of X, as (start, stop)."""
     wide = len(omega) * max(X.nnz // max(X.n_rows, 1), 2) + omega.shape[1]
-    step = max(1, _ROOM // wide)
+    step = max(1, _BLOCK_NUMBERS // wide)
     return [(start, min(start + step, X.n_rows)) for start in range(0, X.n_rows, step)]
 
 
 @record(eq=False)
 class FourierModel(TwoClasses):
-    """f(x) = w.phi(x) - b.
+    """f(x) = w.phi(x) - b; the other fields as in LinearModel."""
 
-    Attributes
-    ----------
-    gamma : float
-        Of the kernel.
-    omega : (D, d) float32
-        Frequencies; features at or above d, or not in ``columns``, are taken for 0.
-    w : (2 D,) float64
-        Weights of the cosines, then of the sines.
-    seed : int
-        Which drew the frequencies.
-    b, columns, highest_index, labels, loss, sigmoid, parameter, threshold, sigma
-        As in LinearModel.
-    """
-
+    #: Parameter of the kernel.
     gamma: float
+    #: (D, d) frequencies; features at or above d, or not in ``columns``, count as 0.
     omega: NDArray[np.float32]
+    #: (2 D,) weights of the cosines, then of the sines.
     w: NDArray[np.float64]
+    #: Seed of the frequencies.
     seed: int = 0
     b: float = 0.0
     columns: NDArray[np.int32] | None = None
@@ -108,7 +97,7 @@ class FourierModel(TwoClasses):
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel that the features stand for."""
+        """Kernel that the features approximate."""
         return Kernel("rbf", gamma=self.gamma)
 
     @one_blas_thread()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sums of kernel values over support vectors."""
+"""Models of two classes as sums of kernel values over support vectors."""
 
 from __future__ import annotations
 
@@ -20,27 +20,16 @@ if TYPE_CHECKING:
 
 @record(eq=False)
 class KernelModel(TwoClasses):
-    """f(x) = sum_k alpha_k K(z_k, x) - b.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    support : Csr
-        (m, d) support vectors z, one row each.
-    alpha : (m,) float64
-        Their weights, labels included.
-    b : float
-        Threshold, subtracted.
-    columns, highest_index, n_documents, labels, loss, sigmoid, parameter, threshold, sigma,
-    certificate
-        As in LinearModel.
-    """
+    """f(x) = sum_k alpha_k K(z_k, x) - b; the other fields as in LinearModel."""
 
     has_ball: ClassVar[bool] = True
 
     kernel: Kernel
+    #: (m, d) support vectors z, one row each.
     support: Csr
+    #: (m,) their weights, labels included.
     alpha: NDArray[np.float64]
+    #: Threshold, subtracted.
     b: float
     columns: NDArray[np.int32] | None = None
     highest_index: int | None = None
@@ -48,14 +37,14 @@ class KernelModel(TwoClasses):
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 f(x) of every row; the same bytes for any number of threads. See
-        Kernel.expansion; of the linear kernel by its weights."""
+        Kernel.expansion; the linear kernel uses its weights."""
         rows = renumber(X, self.columns)
         if self.kernel.is_linear:
             return linear_scores(rows, self.weights(), self.offset, threads)
         return self.kernel.expansion(rows, self.support, self.alpha, self.offset, threads)
 
     def weights(self) -> NDArray[np.float64]:
-        """(d,) of the features, of the linear kernel."""
+        """(d,) weights of the features, for the linear kernel."""
         return linear_weights(self.support, self.alpha)
 
     @property

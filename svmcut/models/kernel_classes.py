@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Classes by machines of two on kernel values, which share their support vectors."""
+"""Models of several classes as machines of two on kernel values, which share their support
+vectors."""
 
 from __future__ import annotations
 
@@ -27,57 +28,40 @@ if TYPE_CHECKING:
 
 
 def pairs_of(n_classes: int) -> list[tuple[int, int]]:
-    """(0, 1), (0, 2), .., (1, 2), ..: the classes of the machines, one against one."""
+    """(0, 1), (0, 2), .., (1, 2), ..: the classes of the one-against-one machines."""
     return list(itertools.combinations(range(n_classes), 2))
 
 
 @record(eq=False)
 class KernelMulticlassModel(SeveralClasses):
-    """f_j(x) = sum of alpha[e] K(z_places[e], x) over starts[j] <= e < starts[j + 1], less b[j].
-
-    Attributes
-    ----------
-    kernel : Kernel
-    support : Csr
-        (m, d) support vectors z of all machines, one row each.
-    starts : (M + 1,) int64
-        Where the coefficients of a machine begin.
-    places : (E,) int32
-        Support vectors, increasing within a machine.
-    alpha : (E,) float64
-        Their weights, labels included.
-    b : (M,) float64
-        Thresholds, subtracted.
-    names : (K,) float64
-        The labels of the classes, increasing; of a foreign model in the order of its file.
-    paired : bool
-        Whether the machines are of the pairs of classes, as `pairs_of` orders them, f above 0 being
-        for the first; else machine k is of class k against the rest.
-    columns, highest_index, n_documents, loss
-        As in MulticlassModel.
-    sigmoids : tuple of (float, float) or None
-        A and B of every pair of classes, of the probability of its first.
-    temperature : float or None
-        Of machines against the rest, as in MulticlassModel.
-    certificate : (float, float, float, ..) or None
-        As in MulticlassModel.
-    """
+    """f_j(x) = sum of alpha[e] K(z_places[e], x) over starts[j] <= e < starts[j + 1], less b[j];
+    the other fields as in MulticlassModel."""
 
     has_ball: ClassVar[bool] = True
 
     kernel: Kernel
+    #: (m, d) support vectors z of all machines, one row each.
     support: Csr
+    #: (M + 1,) first coefficient of each machine.
     starts: NDArray[np.int64]
+    #: (E,) support vectors, increasing within a machine.
     places: NDArray[np.int32]
+    #: (E,) their weights, labels included.
     alpha: NDArray[np.float64]
+    #: (M,) thresholds, subtracted.
     b: NDArray[np.float64]
+    #: (K,) labels of the classes, increasing; of a foreign model in the order of its file.
     names: NDArray[np.float64]
+    #: True for machines of the pairs of classes, as `pairs_of` orders them, with f above 0 for the
+    #: first; else machine k is of class k against the rest.
     paired: bool
     columns: NDArray[np.int32] | None = None
     highest_index: int = 0
     n_documents: int = 0
     loss: str | None = None
+    #: A and B of every pair of classes, for the probability of its first.
     sigmoids: tuple[Sigmoid, ...] | None = None
+    #: Of machines against the rest, as in MulticlassModel.
     temperature: float | None = None
     table: Encoding | None = None
     certificate: tuple[float, ...] | None = None
@@ -87,7 +71,8 @@ class KernelMulticlassModel(SeveralClasses):
         return self.sigmoids is not None if self.paired else super().has_probabilities
 
     def probabilities(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n, K) of the classes by `decisions`, of a model that has them; of pairs by coupling."""
+        """(n, K) probabilities of the classes from `decisions`, if the model has them; of pairs by
+        coupling."""
         if not self.paired:
             return super().probabilities(decisions)
         assert self.sigmoids is not None
@@ -101,7 +86,7 @@ class KernelMulticlassModel(SeveralClasses):
         return self._sums(X, threads, False)
 
     def weights(self) -> NDArray[np.float64]:
-        """(M, d) of the features, of the linear kernel."""
+        """(M, d) weights of the features, for the linear kernel."""
         bounds = itertools.pairwise(self.starts.tolist())
         return np.stack(
             [
@@ -117,8 +102,8 @@ class KernelMulticlassModel(SeveralClasses):
         return machine_scores(renumber(X, self.columns), *known, threads, narrow)
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n, K) float64: f_k of every class; of pairs the votes, nan for a class with a decision
-        that is none."""
+        """(n, K) f_k of every class; of pairs the votes, nan for a class with a decision that is
+        nan."""
         decisions = self.decisions(X, threads)
         if not self.paired:
             return decisions
@@ -129,13 +114,13 @@ class KernelMulticlassModel(SeveralClasses):
             votes[:, second] += ~(f > 0) + bad
         return votes
 
-    def calibrated(
+    def with_probabilities(
         self, scores: NDArray, places: NDArray[np.int64], weights: NDArray | None
     ) -> Self:
-        """As of several classes; of pairs a sigmoid each, of the rows that are of one of the
-        two."""
+        """This model with fitted probabilities; of pairs one sigmoid each, from the rows of its two
+        classes."""
         if not self.paired:
-            return super().calibrated(scores, places, weights)
+            return super().with_probabilities(scores, places, weights)
         sigmoids = []
         for f, (first, second) in zip(scores.T, pairs_of(len(self.names)), strict=True):
             of = (places == first) | (places == second)
@@ -168,7 +153,7 @@ class KernelMulticlassModel(SeveralClasses):
         }
 
     def machines(self) -> list[tuple[int, ...]]:
-        """The classes of every machine."""
+        """Classes of every machine."""
         K = len(self.names)
         return [*pairs_of(K)] if self.paired else [(k,) for k in range(K)]
 
@@ -188,12 +173,12 @@ class KernelMulticlassModel(SeveralClasses):
 
 @record(eq=False)
 class JointKernelModel(KernelMulticlassModel):
-    """Functions f_k of a kernel, one a class, trained at once and without thresholds: machines
+    """Functions f_k of a kernel, one per class, trained jointly and without thresholds: machines
     against the rest."""
 
     has_ball: ClassVar[bool] = False
 
-    def printed(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n, K) float64 f_k(x) as svm_multiclass writes them: products of two features are rounded
+    def scores_in_float32(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) float64 f_k(x) as svm_multiclass prints them: products of two features are rounded
         to float32."""
         return self._sums(X, threads, True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What each kernel is, in NumPy: a function of products x.z, or of squared distances |x - z|^2
-where its row of the catalog says so. The compiled ones stand in csrc/kernels/kernel_forms.h."""
+"""Definitions of the kernels in NumPy: functions of products x.z, or of squared distances |x - z|^2
+if the row of the catalog says so. The compiled ones are in csrc/kernels/kernel_forms.h."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from svmcut.base.typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Of a kernel of distances, k(gamma D) with k(0) = 1: 2 sqrt(t) |k'(t)| and t |k'(t)| are no
-#: larger, nor |k'(t)| than k(t).
+#: Bounds for a kernel of distances, k(gamma D) with k(0) = 1: 2 sqrt(t) |k'(t)| and t |k'(t)| are
+#: no larger, nor |k'(t)| than k(t).
 BY_ROOT, BY_PART = 0.86, 0.4
 
 
 class Parameters(Protocol):
-    """What a form reads of a svmcut.models.kernels.Kernel."""
+    """Parameters of a svmcut.models.kernels.Kernel that a form reads."""
 
     degree: int
     gamma: float
@@ -30,18 +30,18 @@ class OfProducts:
 
     @staticmethod
     def values(kernel: Parameters, products: NDArray) -> NDArray[np.float64]:
-        """Of products of any shape."""
+        """Kernel values of products of any shape."""
         return np.asarray(products, np.float64)
 
     @staticmethod
     def change(kernel: Parameters, size: float, by: float) -> float:
-        """How much a value changes at most when scale x.z + offset, which is no larger than size,
-        changes by so much."""
+        """Largest change of a value when scale x.z + offset, which is at most `size`, changes by
+        this much."""
         return by
 
 
 class Linear(OfProducts):
-    """x.z; also of values that are given, which are features."""
+    """x.z; also kernel values that are given, which are features."""
 
 
 class Polynomial(OfProducts):
@@ -61,7 +61,7 @@ class Rbf:
 
     @staticmethod
     def values(kernel: Parameters, distances: NDArray) -> NDArray[np.float64]:
-        """Of squared distances of any shape."""
+        """Kernel values of squared distances of any shape."""
         return np.exp(-kernel.gamma * distances)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from svmcut.data.examples import Csr
     from svmcut.spec.entries import KernelRow
 
-#: Names of those that are functions of rows.
+#: Names of the kernels that are functions of rows.
 KERNELS = tuple(name for name, row in catalog.KERNELS.items() if not row.given)
 _DEFAULTS = catalog.KERNEL_DEFAULTS
 
@@ -22,27 +22,21 @@ _DEFAULTS = catalog.KERNEL_DEFAULTS
 @record
 class Kernel:
     """One kernel with all of svm_light's parameters; a model file holds them whether the kernel
-    uses them or not.
+    uses them or not."""
 
-    Attributes
-    ----------
-    name : str
-        ``linear`` x.z, ``polynomial`` (scale x.z + offset)^degree, ``rbf`` exp(-gamma |x - z|^2),
-        ``sigmoid`` tanh(scale x.z + offset); ``precomputed``, whose values are the features of x:
-        support vectors name them by a 1.
-    degree : int
-        ``-d``.
-    gamma, scale, offset : float
-        ``-g``, ``-s``, ``-r``.
-    text : str
-        ``-u``, the text of a user's own kernel; no kernel here reads it.
-    """
-
+    #: ``linear`` x.z, ``polynomial`` (scale x.z + offset)^degree, ``rbf`` exp(-gamma |x - z|^2),
+    #: ``sigmoid`` tanh(scale x.z + offset); ``precomputed``, whose values are the features of x:
+    #: support vectors name them by a 1.
     name: str = "linear"
+    #: ``-d``.
     degree: int = _DEFAULTS["degree"]
+    #: ``-g``.
     gamma: float = _DEFAULTS["gamma"]
+    #: ``-s``.
     scale: float = _DEFAULTS["scale_kernel"]
+    #: ``-r``.
     offset: float = _DEFAULTS["coef0"]
+    #: ``-u``, the text of a user's own kernel; no kernel here reads it.
     text: str = _DEFAULTS["u"]
 
     def __post_init__(self) -> None:
@@ -53,22 +47,22 @@ class Kernel:
 
     @property
     def row(self) -> KernelRow:
-        """That of the catalog."""
+        """Row of the catalog."""
         return catalog.KERNELS[self.name]
 
     @property
     def number(self) -> int:
-        """svm_light's ``-t``, and what model files have."""
+        """svm_light's ``-t``, as in model files."""
         return self.row.number
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Those it reads, by the names of `svmcut.train`."""
+        """Parameters that the kernel reads, by the names of `svmcut.train`."""
         names = {"scale_kernel": "scale", "coef0": "offset"}
         return {name: getattr(self, names.get(name, name)) for name in self.row.takes}
 
     def is_same(self, other: Kernel) -> bool:
-        """Whether another is this one, up to the digits of a model file."""
+        """True if another kernel equals this one, up to the digits of a model file."""
         import numpy as np
 
         ours, others = ([*kernel.parameters.values()] for kernel in (self, other))
@@ -76,7 +70,7 @@ class Kernel:
 
     @property
     def is_given(self) -> bool:
-        """Whether its values are those of the examples."""
+        """True if the kernel values are those of the examples."""
         return self.row.given
 
     @property
@@ -85,18 +79,13 @@ class Kernel:
 
     @property
     def is_definite(self) -> bool:
-        """Whether every matrix of its values is known to be positive semidefinite; a dual value
-        bounds nothing else."""
+        """True if every matrix of its values is known to be positive semidefinite; else a dual
+        value bounds nothing."""
         return catalog.is_definite(self.name, self.degree, self.gamma, self.scale, self.offset)
 
     def values(self, products: NDArray, distances: NDArray) -> NDArray[np.float64]:
-        """K(x, z) of pairs of rows, from the definition.
-
-        Parameters
-        ----------
-        products, distances : (...) float64
-            x.z and |x - z|^2; one of the two is read.
-        """
+        """K(x, z) of pairs of rows, from the definition; reads either the products x.z or the
+        squared distances |x - z|^2."""
         form = catalog.load(self.row.where)
         return form.values(self, distances if self.row.of_distances else products)
 
@@ -109,35 +98,13 @@ class Kernel:
     def expansion(
         self, X: Csr, support: Csr, alpha: NDArray, b: float = 0.0, threads: int = 1
     ) -> NDArray:
-        """f(x_i) = sum_k alpha_k K(z_k, x_i) - b for every row of X.
+        """(n,) f(x_i) = sum_k alpha_k K(z_k, x_i) - b for every row of X (n, d'), with support
+        vectors z (m, d); the same bytes for any number of threads.
 
-        Parameters
-        ----------
-        X : Csr
-            (n, d') rows. Features the support vectors do not have count in the distance of the rbf
-            kernel only.
-        support : Csr
-            (m, d) support vectors z.
-        alpha : (m,) float64
-        b : float
-            Threshold, subtracted.
-        threads : int
-            The result has the same bytes for any number.
-
-        Returns
-        -------
-        (n,) float64
-
-        Raises
-        ------
-        MemoryError
-            When O(nnz(support) + d + m threads) more memory is not there.
-
-        Notes
-        -----
-        O(sum over the features of each x of the support vectors that have the feature + n m) time;
-        nothing of size n m is held. Sums run in float64, over features and support vectors in their
-        order.
+        Features that the support vectors do not have count in the distance of the rbf kernel only.
+        Sums run in float64, over features and support vectors in their order. Time is O(sum over
+        the features of each x of the support vectors that have the feature + n m); memory
+        O(nnz(support) + d + m threads), or a MemoryError.
         """
         import numpy as np
 

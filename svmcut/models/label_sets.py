@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sets of labels, and their prediction."""
+"""Models of sets of labels with weights of their pairs, and their prediction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from svmcut.base.resources import describe_shortage
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.examples import Csr
 from svmcut.models import facts
-from svmcut.models.base import CERTIFICATES, BaseModel, ball_of
+from svmcut.models.base import CERTIFICATES, BaseModel, certificate_facts
 from svmcut.models.columns import renumber
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
@@ -26,50 +26,33 @@ if TYPE_CHECKING:
 @record(eq=False)
 class MultilabelModel(BaseModel):
     """score(x, y) = sum_k y_k (W[k].x + constant[k]) + sum of the weights of the pairs with both
-    labels on.
-
-    Attributes
-    ----------
-    W : (d, K) float64
-        Weights; a feature's are neighbours.
-    constant : (K,) float64
-        What every example adds to the score of a label.
-    first, second : (P,) int32
-        Places of the labels of each pair, first < second.
-    v : (P,) float64
-        Pair weights.
-    names : (K,) int64
-        The labels, increasing, as in the files.
-    columns : (d,) int32 or None
-        As in LinearModel.
-    counts : (K,) int64 or None
-        Training rows that have each label, of `n_rows`; None where the model was read from a file.
-    certificate : (float, float, float, ..) or None
-        As in MulticlassModel, of a model without pairs.
-    """
+    labels on."""
 
     has_ball: ClassVar[bool] = True
     of_sets: ClassVar[bool] = True
 
+    #: (d, K) weights; those of a feature are adjacent.
     W: NDArray[np.float64]
+    #: (K,) constant part of the score of a label.
     constant: NDArray[np.float64]
+    #: (P,) place of the first label of each pair.
     first: NDArray[np.int32]
+    #: (P,) place of the second, above the first.
     second: NDArray[np.int32]
+    #: (P,) pair weights.
     v: NDArray[np.float64]
+    #: (K,) labels, increasing, as in the files.
     names: NDArray[np.int64]
     columns: NDArray[np.int32] | None = None
     table: Encoding | None = None
+    #: (K,) training rows that have each label, of `n_rows`; None if the model was read from a file.
     counts: NDArray[np.int64] | None = None
     n_rows: int = 0
+    #: As in MulticlassModel, for a model without pairs.
     certificate: tuple[float, ...] | None = None
 
     def pair_weights(self) -> NDArray[np.float64] | None:
-        """(K, K) symmetric with a diagonal of 0; None without pairs.
-
-        Raises
-        ------
-        MemoryLimitError
-        """
+        """(K, K) symmetric with a diagonal of 0; None without pairs. Raises MemoryLimitError."""
         if not len(self.v):
             return None
         need = 8e-6 * len(self.names) ** 2
@@ -93,7 +76,7 @@ class MultilabelModel(BaseModel):
         return LabelDecoder(self).label_scores(X, threads)
 
     def predict(self, X: Csr, threads: int = 1) -> NDArray[np.bool_]:
-        """(n, L) bool: column k says whether a row has the label k."""
+        """(n, L) bool: column k is True if a row has the label k."""
         sets = np.zeros((X.n_rows, int(self.names.max(initial=-1)) + 1), bool)
         sets[:, self.names] = self.decode(X, threads=threads)[0]
         return sets
@@ -134,24 +117,16 @@ class MultilabelModel(BaseModel):
             "features": facts.features(self.columns, np.count_nonzero(self.W, 1)),
             "weights": weights,
             "pairs": counts | ends.of(self.v, pair),
-            **ball_of(self.certificate),
+            **certificate_facts(self.certificate),
         }
 
 
 class LabelDecoder:
     """Predicts with one model, block after block.
 
-    Parameters
-    ----------
-    model : MultilabelModel
-    method : {"lp", "icm", "greedy"}
-        The local-polytope relaxation (exact where no label is at one half, always so where all v >=
-        0) with coordinate ascent from its rounding; coordinate ascent from the labels' own signs;
-        greedy addition.
-
-    Notes
-    -----
-    Memory: a copy of W, and (K, K) float64 where there are pairs.
+    Methods: "lp", the local-polytope relaxation (exact if no label is at one half, always so if all
+    v >= 0) with coordinate ascent from its rounding; "icm", coordinate ascent from the labels' own
+    signs; "greedy" addition. Memory: a copy of W, and (K, K) float64 if there are pairs.
     """
 
     def __init__(self, model: MultilabelModel, method: str = "lp"):
@@ -168,14 +143,8 @@ class LabelDecoder:
         return multilabel.scores(sparse.Rows(renumber(X, self._columns)), self._features, threads)
 
     def decode(self, X: Csr, threads: int = 1) -> tuple[NDArray, NDArray, NDArray]:
-        """Predicted sets, label scores, and how many labels the relaxation left at one half.
-
-        Returns
-        -------
-        y : (n, K) bool
-        scores : (n, K) float64
-        halves : (n,) int32
-        """
+        """(n, K) bool predicted sets, (n, K) label scores, and (n,) how many labels the relaxation
+        left at one half."""
         from svmcut._native import multilabel
 
         scores = self.label_scores(X, threads)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trees of labels: a label's score is the sum over its path."""
+"""Models of very many labels as a tree: the score of a label is the sum over its path."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
     from svmcut.tables.encoding import Encoding
 
-#: How fast the score of a machine becomes sure: 1 / (1 + exp(-STEEP f)).
-STEEP = 4.0
+#: Steepness of the probability of a machine with score f: 1 / (1 + exp(-STEEPNESS f)).
+STEEPNESS = 4.0
 #: Log-probability above which a label is predicted.
-EVEN = float(np.log(0.5))
-#: Nodes of a level that a search goes on with unless told otherwise.
+LOG_HALF = float(np.log(0.5))
+#: Default number of nodes of a level from which a search goes on.
 BEAM = 10
-#: Labels that `facts` lists.
-LISTED = 1000
+#: Labels up to which `facts` lists weights.
+MAX_LISTED = 1000
 #: Scores of a level that a search holds at once.
-AT_ONCE = 1 << 20
+MAX_SCORES_AT_ONCE = 1 << 20
 
 
-def _leading(
+def _best_of_rows(
     ranked: TopScores, k: int, threads: int, left: NDArray[np.float64] | None = None
 ) -> TopScores:
-    """Those that are no worse than the k-th best of their row, and those that lead to a label that
-    is predicted; `left` rises to the best of the others."""
-    kept = (ranked.score >= ranked.kth_best(k, threads)[ranked.row]) | (ranked.score > EVEN)
+    """Labels or nodes at least as good as the k-th best of their row, and all that lead to a
+    predicted label; `left` rises to the best of the others."""
+    kept = (ranked.score >= ranked.kth_best(k, threads)[ranked.row]) | (ranked.score > LOG_HALF)
     if left is not None:
         np.maximum.at(left, ranked.row[~kept], ranked.score[~kept])
     return ranked.select(kept)
@@ -47,54 +47,42 @@ def _leading(
 
 @record(eq=False)
 class LabelTreeModel(BaseModel):
-    """score(x, k) = sum over the children m on the path to label k of log sigma(4 f_m(x)),
-    f_m(x) = sum_j x_j W[j, m] + constant[m]; a label is predicted where that is above log 1/2.
+    """score(x, k) = sum over the children m on the path to label k of log sigma(4 f_m(x)), f_m(x) =
+    sum_j x_j W[j, m] + constant[m]; a label is predicted if that is above log 1/2. The other fields
+    as in SparseLabelModel."""
 
-    Attributes
-    ----------
-    first : (J + 1,) int64
-        Node j has the children first[j] to first[j + 1]; node 0 is the root.
-    leads : (M,) int64
-        The node that a child is, which comes later; ~k where it is the label at place k.
-    bounds : (J + 1,) int64
-        Node j has weights of features[bounds[j]] to features[bounds[j + 1] - 1], increasing.
-    features : (E,) int32
-    indptr : (E + 1,) int64
-        Entry e of these has the weights indptr[e] to indptr[e + 1].
-    places : (m,) uint8
-        Which child of the node a weight is for.
-    values : (m,) float32
-        The weights.
-    constant : (M,) float64
-        What every example adds to the score of a child.
-    names, counts, n_rows, binary, columns
-        As of SparseLabelModel.
-    width : int
-        d, the number of features.
-    """
-
+    #: (J + 1,): node j has the children first[j] to first[j + 1]; node 0 is the root.
     first: NDArray[np.int64]
+    #: (M,) node that a child is, which comes later; ~k for the label at place k.
     leads: NDArray[np.int64]
+    #: (J + 1,): node j has weights of features[bounds[j]] to features[bounds[j + 1] - 1],
+    #: increasing.
     bounds: NDArray[np.int64]
+    #: (E,)
     features: NDArray[np.int32]
+    #: (E + 1,): entry e of these has the weights indptr[e] to indptr[e + 1].
     indptr: NDArray[np.int64]
+    #: (m,) child of the node that a weight is for.
     places: NDArray[np.uint8]
+    #: (m,) weights.
     values: NDArray[np.float32]
+    #: (M,) constant part of the score of a child.
     constant: NDArray[np.float64]
     names: NDArray[np.int64]
     counts: NDArray[np.int64]
     n_rows: int
+    #: d, the number of features.
     width: int
     binary: bool = True
     columns: NDArray[np.int32] | None = None
     table: Encoding | None = None
 
-    #: Whether labels are sought in a beam.
+    #: True as labels are searched with a beam.
     has_beam: ClassVar[bool] = True
 
     @property
     def v(self) -> NDArray[np.float64]:
-        """(0,) of pairs of labels, which have no weights here."""
+        """(0,) weights of pairs of labels: none."""
         return np.zeros(0)
 
     @property
@@ -105,12 +93,12 @@ class LabelTreeModel(BaseModel):
         self, X: Csr, beam: int = BEAM, threads: int = 1, k: int | None = None
     ) -> tuple[TopScores, NDArray[np.float64]]:
         """Scores of the labels that were reached, and (n,) the best score of a node that was left
-        out, which no label below it exceeds. With k labels that are worse than the k-th best of
-        their row are left out, but for those that are predicted.
+        out, which no label below it exceeds. With k, only the k best labels of a row and the
+        predicted ones.
 
-        From each level the `beam` best nodes of a row are gone on with, of equal ones the first,
-        and all that may lead to a label that is predicted: the sets of labels are exact. The k best
-        labels of a row are those of the whole tree where the k-th is at least the second answer.
+        The search goes on from the `beam` best nodes of a level, of equal ones the first, and from
+        all that may lead to a predicted label: the sets of labels are exact. The k best labels of a
+        row are those of the whole tree if the k-th is at least the second result.
         """
         from svmcut._native import label_index
 
@@ -126,9 +114,12 @@ class LabelTreeModel(BaseModel):
             self.width,
         )
         n, K = X.n_rows, len(self.names)
-        step = max(1, AT_ONCE // max(1, min(K, WIDEST * beam)))
+        step = max(1, MAX_SCORES_AT_ONCE // max(1, min(K, WIDEST * beam)))
         parts = [
-            (start, *self._searched(tree, X.rows(start, min(n, start + step)), beam, threads, k))
+            (
+                start,
+                *self._search_block(tree, X.rows(start, min(n, start + step)), beam, threads, k),
+            )
             for start in range(0, max(1, n), step)
         ]
         ranked = stack_scores(
@@ -136,10 +127,10 @@ class LabelTreeModel(BaseModel):
         )
         return ranked, np.concatenate([left for _, _, left in parts])
 
-    def _searched(
+    def _search_block(
         self, tree: Any, X: Csr, beam: int, threads: int, k: int | None
     ) -> tuple[TopScores, NDArray[np.float64]]:
-        """As `search`, of few rows."""
+        """Searches as `search`, few rows."""
         n, K, rows = X.n_rows, len(self.names), sparse.Rows(X)
         left = np.full(n, -np.inf)
         levels: list[TopScores] = []
@@ -148,28 +139,28 @@ class LabelTreeModel(BaseModel):
             f, ends = tree.scores(rows, row, node, threads)
             widths = np.diff(ends)
             lead = self.leads[np.repeat(self.first[node] - ends[:-1], widths) + np.arange(len(f))]
-            path = np.repeat(above, widths) - np.logaddexp(0.0, -STEEP * f)
+            path = np.repeat(above, widths) - np.logaddexp(0.0, -STEEPNESS * f)
             of, inner = np.repeat(row, widths), lead >= 0
             labels = TopScores(n, K, of[~inner], ~lead[~inner], path[~inner])
-            levels.append(labels if k is None else _leading(labels, k, threads))
+            levels.append(labels if k is None else _best_of_rows(labels, k, threads))
             nodes = TopScores(n, len(self.first), of[inner], lead[inner], path[inner])
-            kept = _leading(nodes, beam, threads, left)
+            kept = _best_of_rows(nodes, beam, threads, left)
             at, rank = rank_best(kept, kept.K)
-            on = (rank < beam) | (kept.score[at] > EVEN)
+            on = (rank < beam) | (kept.score[at] > LOG_HALF)
             np.maximum.at(left, kept.row[at[~on]], kept.score[at[~on]])
             at = at[on]
             row, node, above = kept.row[at], kept.place[at], kept.score[at]
         return stack_scores(n, K, levels), left
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n, K) float64 scores of the labels that a search reaches, -inf of others."""
+        """(n, K) scores of the labels that a search reaches, -inf of others."""
         return self.search(X, threads=threads)[0].dense()
 
     def predict(self, X: Csr, threads: int = 1) -> NDArray[np.bool_]:
-        """(n, L) bool: column k says whether a row has the label k."""
+        """(n, L) bool: column k is True if a row has the label k."""
         sets = np.zeros((X.n_rows, int(self.names.max(initial=-1)) + 1), bool)
         ranked = self.search(X, threads=threads, k=1)[0]
-        on = ranked.select(ranked.score > EVEN)
+        on = ranked.select(ranked.score > LOG_HALF)
         sets[on.row, self.names[on.place]] = True
         return sets
 
@@ -208,7 +199,8 @@ class LabelTreeModel(BaseModel):
         }
 
     def _check_tree(self) -> None:
-        """Every node but the root is a child of an earlier one, every label a child."""
+        """Checks that every node but the root is a child of an earlier one, and every label a
+        child."""
         J, K = len(self.first) - 1, len(self.names)
         self.require(leads=schemas.array(np.int64, None, low=-K, high=J - 1))
         schemas.require(J > 0 and self.first[-1] == len(self.leads), "first", "nodes")
@@ -220,7 +212,7 @@ class LabelTreeModel(BaseModel):
         schemas.require(whole and later, "leads", "a tree of all nodes and labels")
 
     def weights_of(self, child: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """The features of a child of a node, and its weights."""
+        """Features of a child of a node, and its weights."""
         node = int(np.searchsorted(self.first, child, side="right")) - 1
         own = slice(self.bounds[node], self.bounds[node + 1])
         ends = self.indptr[own.start : own.stop + 1]
@@ -234,7 +226,7 @@ class LabelTreeModel(BaseModel):
         child = np.empty(len(labels), np.int64)
         child[~self.leads[leaves]] = leaves
         weights = []
-        for label, m in zip(labels[:LISTED], child.tolist(), strict=False):
+        for label, m in zip(labels[:MAX_LISTED], child.tolist(), strict=False):
             w = np.zeros(self.n_features)
             features, values = self.weights_of(m)
             w[features] = values

@@ -21,38 +21,25 @@ if TYPE_CHECKING:
 
 @record(eq=False)
 class LinearModel(TwoClasses):
-    """f(x) = w.x - b.
-
-    Attributes
-    ----------
-    w : (d,) float64
-        Weights. Features at or above d, or not in ``columns``, weigh nothing.
-    b : float
-        Threshold, subtracted.
-    columns : (d,) int32 or None
-        Increasing columns of the data the weights belong to; None for 0 to d - 1.
-    kernel : Kernel
-        The linear kernel with the parameters a model file states beside it.
-    highest_index : int or None
-        The highest feature index (1-based) a model file states; None for the largest there is.
-    n_documents : int
-        What a model file states as its number of training documents (svm_perf: constraints of the
-        last working set).
-    labels, loss, sigmoid, table, parameter, threshold, sigma, certificate
-        As of svmcut.models.two_classes.Marks.
-    """
+    """f(x) = w.x - b; the other fields as in svmcut.models.two_classes.Marks."""
 
     has_ball: ClassVar[bool] = True
 
+    #: (d,) weights; features at or above d, or not in ``columns``, have none.
     w: NDArray[np.float64]
+    #: Threshold, subtracted.
     b: float
+    #: (d,) increasing columns of the data; None for 0 to d - 1.
     columns: NDArray[np.int32] | None = None
+    #: Linear kernel with the parameters in a model file.
     kernel: Kernel = field(default_factory=Kernel)
+    #: Highest feature index (1-based) in a model file; None for the largest there is.
     highest_index: int | None = None
+    #: Number of training documents in a model file (svm_perf: constraints of the last working set).
     n_documents: int = 0
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n,) float64 w.x - b of every row; float64 products and sums, in the order of the
+        """(n,) float64 w.x - b of every row; products and sums in float64, in the order of the
         features."""
         rows, scores = sparse.Rows(renumber(X, self.columns)), np.empty(X.n_rows)
         sparse.predict(rows, np.asarray(self.w, np.float64), -self.offset, scores, threads)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights of features as sums over rows, whose terms may be far larger than what is left of them.
+"""Weights of features as sums over rows, exact although the terms cancel.
 
-A column that is large beside the others has multipliers that cancel: w_j = sum_i beta_i x_ij is
-1e-4 where its terms are 1e4. Such columns are summed again without error: products of halves of
+In a column that is large compared with the others, multipliers cancel: w_j = sum_i beta_i x_ij is
+1e-4 while its terms are 1e4. Such columns are summed again without error: products of halves of
 both factors are exact, and so are sums of the parts of them that are multiples of one power of 2
 (after Demmel and Nguyen, ARITH 2013).
 """
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from svmcut.data.examples import Csr
 
-#: A sum is formed again where it is below this part of the sum of its terms' sizes.
-CANCELLED = 2.0**-16
+#: A sum below this part of the sum of its terms' sizes is formed again.
+MAX_CANCELLATION = 2.0**-16
 #: Beyond it halves of a number would overflow.
-LARGEST = 1e290
+MAX_EXACT = 1e290
 _SPLIT = 2.0**27 + 1
 
 
@@ -45,25 +45,25 @@ def linear_scores(
 def column_sums(
     places: NDArray, factors: NDArray, values: NDArray, width: int
 ) -> NDArray[np.float64]:
-    """(width,) the sum of factors times values of each place."""
+    """(width,) sums of factors times values of each place."""
     factors, values = (np.asarray(part, np.float64) for part in (factors, values))
     with np.errstate(over="ignore", invalid="ignore"):
         products = factors * values
         sums = np.bincount(places, products, width).astype(np.float64)
         sizes = np.bincount(places, np.abs(products), width)
-        again = (np.abs(sums) < CANCELLED * sizes) & (sizes < LARGEST)
+        again = (np.abs(sums) < MAX_CANCELLATION * sizes) & (sizes < MAX_EXACT)
     if not again.any():
         return sums
     chosen = again[places]
     places, factors, values = places[chosen], factors[chosen], values[chosen]
-    if np.abs(factors).max() < LARGEST and np.abs(values).max() < LARGEST:
+    if np.abs(factors).max() < MAX_EXACT and np.abs(values).max() < MAX_EXACT:
         exact = _exact_sums(places, _halves(factors), _halves(values), width)
         sums[again] = exact[again]
     return sums
 
 
 def _halves(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Numbers of 26 bits at most that add up to the values."""
+    """Numbers of at most 26 bits that add up to the values."""
     wide = _SPLIT * values
     high = wide - (wide - values)
     return high, values - high

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Classes, each with weights of its own; the largest score wins."""
+"""Models of several classes, each with its own weights; the largest score wins."""
 
 from __future__ import annotations
 
@@ -24,44 +24,29 @@ if TYPE_CHECKING:
 
 @record(eq=False)
 class MulticlassModel(SeveralClasses):
-    """s_k(x) = W[:, k].x + bias constant[k].
-
-    Attributes
-    ----------
-    W : (d, K) float64
-        Weights; those of a feature are neighbours.
-    constant : (K,) float64
-        Weights of the constant feature.
-    bias : float
-        Its value, 0 for none.
-    names : (K,) float64
-        The labels of the classes, increasing; of a foreign model in the order of its file.
-    columns : (d,) int32 or None
-        As in LinearModel.
-    highest_index : int
-        The highest feature index (1-based) a model file states.
-    n_documents : int
-        Training examples.
-    loss : str or None
-        Which it was trained for; None for the task's first.
-    temperature : float or None
-        t of the probabilities softmax(t s).
-    certificate : (float, float, float, ..) or None
-        As in LinearModel; with the radius of every machine against the rest.
-    """
+    """s_k(x) = W[:, k].x + bias constant[k]."""
 
     has_ball: ClassVar[bool] = True
 
+    #: (d, K) weights; those of a feature are adjacent.
     W: NDArray[np.float64]
+    #: (K,) weights of the constant feature.
     constant: NDArray[np.float64]
+    #: Value of the constant feature, 0 for none.
     bias: float
+    #: (K,) labels of the classes, increasing; of a foreign model in the order of its file.
     names: NDArray[np.float64]
     columns: NDArray[np.int32] | None = None
+    #: Highest feature index (1-based) in a model file.
     highest_index: int = 0
+    #: Training examples.
     n_documents: int = 0
+    #: Loss it was trained for; None for the task's first.
     loss: str | None = None
+    #: t of the probabilities softmax(t s).
     temperature: float | None = None
     table: Encoding | None = None
+    #: As in LinearModel; with the radius of every machine against the rest.
     certificate: tuple[float, ...] | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
@@ -74,7 +59,7 @@ class MulticlassModel(SeveralClasses):
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether scores are probabilities: by a temperature, or of machines of the logistic
+        """True if scores give probabilities: with a temperature, or from machines of the logistic
         loss."""
         return super().has_probabilities or self.loss in LOG_ODDS_OF
 

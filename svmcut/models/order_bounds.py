@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which pairs of rows are proven to be in the order of the exact optimum; see
+"""Pairs of rows and tags of sequences that are proven to be those of the exact optimum; see
 svmcut.training.certificate.
 
-The optimum's score of x_i less that of x_j differs from w.(x_i - x_j) by r |x_i - x_j| at most, in
-a kernel's space where there is one. The constant feature is the same in both rows.
+For rows, the optimum's score of x_i less that of x_j differs from w.(x_i - x_j) by at most r |x_i -
+x_j|, in the kernel's space if there is one. The constant feature is the same in both rows.
 
-Tags of sequences that are proven to be the exact optimum's; see svmcut.training.certificate.
-
-With y the best labelling by w and y' another one, the optimum w* scores
+For tags, with y the best labelling by w and y' another one, the optimum w* scores
 
     w*.Psi(y') - w*.Psi(y)  <=  w.Psi(y') - w.Psi(y) + r |Psi(y') - Psi(y)|
 
 and |Psi(y') - Psi(y)| is at most sqrt(2) times the sum of the lengths of what differs: |x_t| for
 every token t with another tag, 1 for every transition with another tag, and |x_t| for every pair of
-features and two tags. Each is charged to the tokens it has: an upper bound. So the tag of token t
-is that of the optimum where no labelling with another one at t, its other tags charged, reaches the
-score of y.
+features and two tags. Each is charged to its tokens: an upper bound. So the tag of token t is that
+of the optimum if no labelling with another one at t, its other tags charged, reaches the score of
+y.
 """
 
 from __future__ import annotations
@@ -38,43 +36,31 @@ if TYPE_CHECKING:
     from svmcut.models.chain import ChainModel
 
 
-#: Rows of a query whose pairs are compared, and how many of them at once.
-MOST, BLOCK = 20_000, 512
+#: Rows of a query whose pairs are compared, and rows compared at once.
+MAX_ROWS, BLOCK_ROWS = 20_000, 512
 
 
 def proven_pairs(
     model: Any, X: Csr, scores: NDArray[np.float64], threads: int = 1
 ) -> tuple[int, int]:
-    """How many pairs of the rows of a query are proven to be in the order of their scores, and how
-    many there are; O(n^2).
-
-    Parameters
-    ----------
-    model : LinearModel or KernelModel
-        With a certificate.
-    scores : (n,) float64
-        The model's.
-
-    Raises
-    ------
-    UsageError
-        For more than MOST rows.
-    """
+    """Number of pairs of a query's rows that are proven to be in the order of their scores, and
+    number of all pairs; O(n^2). The model has a certificate, `scores` (n,) are its own. Raises
+    UsageError for more than MAX_ROWS rows."""
     from svmcut._native.kernels import KernelRows
 
     n, radius = X.n_rows, model.certificate[1]
-    if n > MOST:
+    if n > MAX_ROWS:
         raise UsageError(
             "{certify} compares all pairs of a query, and one has {:,} rows; leave it out of more "
             "than {:,}",
             n,
-            MOST,
+            MAX_ROWS,
         )
     kernel = getattr(model, "kernel", Kernel())
     rows = KernelRows(X, kernel if hasattr(model, "support") else Kernel(), threads)
     own, proven = rows.diagonal, 0
-    for start in range(0, n, BLOCK):
-        some = np.arange(start, min(start + BLOCK, n))
+    for start in range(0, n, BLOCK_ROWS):
+        some = np.arange(start, min(start + BLOCK_ROWS, n))
         sizes = own[some][:, None] + own
         squared = np.maximum(sizes - 2 * rows.block_double(some), 0.0) + 8 * ROUNDING * sizes
         apart = np.abs(scores[some][:, None] - scores)
@@ -86,15 +72,8 @@ def proven_pairs(
 def proven_tags(
     model: ChainModel, X: Csr, sequences: NDArray[np.int64], threads: int = 1
 ) -> NDArray[np.bool_]:
-    """(tokens,) whether the best tag is proven.
-
-    Parameters
-    ----------
-    model : ChainModel
-        With a certificate.
-    X, sequences
-        As of Lattice; features that the model does not have count, too.
-    """
+    """(tokens,) True if the best tag is proven, by a model with a certificate; `sequences` as of
+    Lattice. Features that the model lacks count too."""
     assert model.certificate is not None
     if model.shape.n_tags < 2:
         return np.ones(X.n_rows, bool)
@@ -108,12 +87,12 @@ def proven_tags(
     highest = lattice.highest()
     highest[rows, tags] = -np.inf
     scores = np.repeat(values, np.diff(sequences))
-    slip = ROUNDING * (np.abs(scores) + np.abs(highest.max(axis=1)) + price)
-    return highest.max(axis=1) + slip < scores
+    rounding = ROUNDING * (np.abs(scores) + np.abs(highest.max(axis=1)) + price)
+    return highest.max(axis=1) + rounding < scores
 
 
 def _lengths(model: ChainModel, X: Csr, sequences: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(tokens,) the lengths of all that has a token's tag."""
+    """(tokens,) lengths of all parts that depend on a token's tag."""
     shape = model.shape
     squared = np.empty(X.n_rows)
     sparse.row_norms(sparse.Rows(X), squared)

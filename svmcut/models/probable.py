@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models of LIBSVM as its programs use them where probabilities are asked for: the most probable
-class is the label.
+"""Models of LIBSVM as its programs use them for probabilities: the label is the most probable
+class.
 
 Without probabilities the label is that of the score, or the class with most votes of pairs, which
 may be another one.
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def most_probable(model: Any) -> Any:
-    """A model of LIBSVM, of two classes or of pairs, with log odds or probabilities of classes for
-    its scores."""
+    """Copy of a model of LIBSVM, of two classes or of pairs, whose scores are log odds or
+    probabilities of classes."""
     given = {one.name: getattr(model, one.name) for one in fields(model)}
     if isinstance(model, KernelMulticlassModel):
         assert model.paired
@@ -36,7 +36,7 @@ def most_probable(model: Any) -> Any:
 
 @record(eq=False)
 class CoupledClasses(KernelMulticlassModel):
-    """Machines of pairs whose probabilities are coupled as LIBSVM does, to its tolerance; no
+    """Machines of pairs whose probabilities are coupled as LIBSVM does, to its tolerance; without
     votes."""
 
     @property
@@ -44,24 +44,24 @@ class CoupledClasses(KernelMulticlassModel):
         return True
 
     def probabilities(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What `scores` gave."""
+        """The scores."""
         return decisions
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n, K) probabilities; nan where a decision is none."""
+        """(n, K) probabilities; nan if a decision is nan."""
         assert self.sigmoids is not None
         return couple_pairs_as_libsvm(self.decisions(X, threads), self.sigmoids, len(self.names))
 
 
 class _Odds:
-    """Scores -A f - B, which are above 0 where the positive class has more than half."""
+    """Scores -A f - B, which are above 0 if the positive class has more than half."""
 
     __slots__ = ()
 
     sigmoid: Sigmoid | None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n,) log odds; a half is for the positive class, the first of the file."""
+        """(n,) log odds; a half counts for the positive class, the first of the file."""
         assert self.sigmoid is not None
         A, B = self.sigmoid
         odds = -A * super().scores(X, threads) - B  # type: ignore[misc]
@@ -74,9 +74,9 @@ class _Odds:
 
 @record(eq=False)
 class OddsOfLinear(_Odds, LinearModel):
-    """Without a kernel."""
+    """Log odds of a linear model."""
 
 
 @record(eq=False)
 class OddsOfKernel(_Odds, KernelModel):
-    """With one."""
+    """Log odds of a kernel model."""

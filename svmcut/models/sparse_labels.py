@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sets of very many labels, each on its own, with the weights that are not 0 alone."""
+"""Models of very many labels, each on its own, that store nonzero weights only."""
 
 from __future__ import annotations
 
@@ -20,52 +20,38 @@ if TYPE_CHECKING:
 
     from svmcut.tables.encoding import Encoding
 
-#: Labels whose weights `facts` lists; of more it would be no page.
-LISTED = 1000
+#: Labels up to which `facts` lists weights; more would fill no readable page.
+MAX_LISTED = 1000
 
 
 @record(eq=False)
 class SparseLabelModel(BaseModel):
-    """score(x, k) = sum_j x_j W[j, k] + constant[k]; a label is predicted where that is above 0.
-
-    Attributes
-    ----------
-    indptr : (d + 1,) int64
-        Feature j has the weights indptr[j] to indptr[j + 1].
-    places : (m,) int32
-        Places in `names` of the labels they are for.
-    values : (m,) float32
-        The weights.
-    constant : (K,) float64
-        What every example adds to the score of a label.
-    names : (K,) int64
-        The labels, increasing, as in the files.
-    counts : (K,) int64
-        Training rows that have each label.
-    n_rows : int
-        Training rows.
-    binary : bool
-        Whether its file is the binary one.
-    columns : (d,) int32 or None
-        As in LinearModel.
-    """
+    """score(x, k) = sum_j x_j W[j, k] + constant[k]; a label is predicted if that is above 0."""
 
     of_sets: ClassVar[bool] = True
 
+    #: (d + 1,): feature j has the weights indptr[j] to indptr[j + 1].
     indptr: NDArray[np.int64]
+    #: (m,) places in `names` of the labels they are for.
     places: NDArray[np.int32]
+    #: (m,) weights.
     values: NDArray[np.float32]
+    #: (K,) constant part of the score of a label.
     constant: NDArray[np.float64]
+    #: (K,) labels, increasing, as in the files.
     names: NDArray[np.int64]
+    #: (K,) training rows that have each label.
     counts: NDArray[np.int64]
+    #: Training rows.
     n_rows: int
+    #: True if its file is the binary one.
     binary: bool = True
     columns: NDArray[np.int32] | None = None
     table: Encoding | None = None
 
     @property
     def v(self) -> NDArray[np.float64]:
-        """(0,) of pairs of labels, which have no weights here."""
+        """(0,) weights of pairs of labels: none."""
         return np.zeros(0)
 
     @property
@@ -82,7 +68,7 @@ class SparseLabelModel(BaseModel):
         )
 
     def predict(self, X: Csr, threads: int = 1) -> NDArray[np.bool_]:
-        """(n, L) bool: column k says whether a row has the label k."""
+        """(n, L) bool: column k is True if a row has the label k."""
         sets = np.zeros((X.n_rows, int(self.names.max(initial=-1)) + 1), bool)
         sets[:, self.names] = self.scores(X, threads) > 0
         return sets
@@ -113,7 +99,7 @@ class SparseLabelModel(BaseModel):
         labels = [str(label) for label in self.names.tolist()]
         bounds, features, values = self.by_label()
         weights = []
-        for k, label in enumerate(labels[:LISTED]):
+        for k, label in enumerate(labels[:MAX_LISTED]):
             w = np.zeros(self.n_features)
             own = slice(bounds[k], bounds[k + 1])
             w[features[own]] = values[own]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What models of one score a row share: their labels, and what they know of probabilities."""
+"""Base of models with one score per row: labels, threshold and probabilities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from svmcut.base.records import record, replace
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.labels import SIGNS, label_texts
-from svmcut.models.base import CERTIFICATE, MULTIPLIERS, BaseModel, ball_of
+from svmcut.models.base import CERTIFICATE, MULTIPLIERS, BaseModel, certificate_facts
 from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, fit_sigmoid, two_class_probabilities
 from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF, MARKED, ONE_CLASS_LOSS
@@ -25,44 +25,31 @@ if TYPE_CHECKING:
 
 @record(eq=False, kw_only=True)
 class Marks(BaseModel):
-    """What models of one score a row have beside their weights.
+    """Fields of models with one score per row other than weights."""
 
-    Attributes
-    ----------
-    labels : (float or None, float) or None
-        Of the negative class and of the positive one; as svmcut.data.labels has them.
-    loss : str or None
-        Which a model of classes was trained for; None for the task's first.
-    sigmoid : (float, float) or None
-        A and B of P(positive) = 1 / (1 + exp(A f + B)).
-    table : Encoding or None
-        Of columns or texts, where the rows are made of them.
-    parameter : tuple of float or None
-        beta, floor or range of the loss, where it has one.
-    threshold : float or None
-        Subtracted from scores, not from what probabilities are of: f is positive above it.
-    sigma : float or None
-        Of numbers the mean size of the Laplace noise around the scores.
-    certificate : (float, float, float) or None
-        The gap of its file, the radius of the ball that holds the exact optimum, and the constant
-        feature that its rows have there.
-    multipliers : (float, (k,) int64, (k,) float64) or None
-        C, and for the rows whose multiplier is not 0 their keys and its part of C.
-    """
-
+    #: Negative and positive class, as svmcut.data.labels has them.
     labels: Labels | None = None
+    #: Loss that a model of classes was trained for; None for the task's first.
     loss: str | None = None
+    #: A and B of P(positive) = 1 / (1 + exp(A f + B)).
     sigmoid: Sigmoid | None = None
+    #: Encoding of columns or texts, if the rows are made of them.
     table: Encoding | None = None
+    #: beta, floor or range of the loss, if it has one.
     parameter: tuple[float, ...] | None = None
+    #: Subtracted from scores, but not for probabilities: f is positive above it.
     threshold: float | None = None
+    #: Mean size of the Laplace noise around scores that are numbers.
     sigma: float | None = None
+    #: Gap of its file, radius of the ball that holds the exact optimum, and constant feature of its
+    #: rows.
     certificate: tuple[float, float, float] | None = None
+    #: C, and for the rows with a multiplier other than 0 (k,) keys and (k,) parts of C.
     multipliers: Any = None
 
 
 class TwoClasses(Marks):
-    """A model with a score a row, whose sigmoid and loss say what probability that is."""
+    """A model with one score per row, whose sigmoid and loss give its probability."""
 
     b: float
 
@@ -72,12 +59,12 @@ class TwoClasses(Marks):
 
     @property
     def offset(self) -> float:
-        """What is subtracted from sums of weights: b, and the threshold."""
+        """Number subtracted from sums of weights: b and the threshold."""
         return self.b if self.threshold is None else self.b + self.threshold
 
     def without_threshold(self) -> Self:
-        """The same scores and probabilities with the threshold in b, as a format has it that knows
-        none; it is one of classes, whatever it was trained for."""
+        """The same scores and probabilities with the threshold in b, for formats without
+        thresholds; a model of classes, whatever its loss was."""
         if self.threshold is None:
             return self
         sigmoid = self.calibration
@@ -86,11 +73,11 @@ class TwoClasses(Marks):
         return replace(self, b=self.offset, threshold=None, loss=None, sigmoid=sigmoid)
 
     def decisions(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n,) float64 what `probabilities` takes: the scores."""
+        """(n,) input of `probabilities`: the scores."""
         return self.scores(X, threads)
 
     def predict(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n,) float64 labels, nan for a class of many; 1 inside of one class, else -1; numbers of
+        """(n,) float64 labels, nan for a class of many; for one class 1 inside, else -1; numbers of
         a regression."""
         scores = self.scores(X, threads)
         if self.loss == ONE_CLASS_LOSS:
@@ -118,7 +105,7 @@ class TwoClasses(Marks):
         }
 
     def _head(self, kind: str) -> dict[str, Any]:
-        """The first of its facts."""
+        """First facts."""
         head: dict[str, Any] = {"kind": kind, "loss": self.loss}
         if self.parameter is not None:
             head["parameter"] = list(self.parameter)
@@ -127,22 +114,23 @@ class TwoClasses(Marks):
             head["chosen_threshold"] = self.threshold
         if self.sigma is not None:
             head["sigma"] = self.sigma
-        head |= ball_of(self.certificate)
+        head |= certificate_facts(self.certificate)
         if self.multipliers is not None:
             head["multipliers"] = len(self.multipliers[1])
         if self.calibration is not None:
             head["probabilities"] = {"sigmoid": list(self.calibration)}
         return head
 
-    def calibrated(
+    def with_probabilities(
         self, scores: NDArray, places: NDArray[np.int64], weights: NDArray | None
     ) -> Self:
-        """As SeveralClasses.calibrated; places: 1 for the positive class."""
+        """This model with probabilities fitted to held-out rows, as SeveralClasses; places: 1 for
+        the positive class."""
         return replace(self, sigmoid=fit_sigmoid(scores, places == 1, weights))
 
     @property
     def calibration(self) -> Sigmoid | None:
-        """The sigmoid, by itself that of the logistic loss; None where scores are no
+        """The sigmoid, by default that of the logistic loss; None if scores give no
         probabilities."""
         return LOG_ODDS if self.sigmoid is None and self.loss in LOG_ODDS_OF else self.sigmoid
 
@@ -151,6 +139,6 @@ class TwoClasses(Marks):
         return self.calibration is not None
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n, 2) of the negative and of the positive class, of a model that has them."""
+        """(n, 2) probabilities of the negative and of the positive class, if the model has them."""
         assert self.calibration is not None
         return two_class_probabilities(scores + (self.threshold or 0.0), self.calibration)

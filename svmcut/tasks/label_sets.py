@@ -16,7 +16,7 @@ from svmcut.data.labels import distinct, label_texts
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.predictions import write_label_sets, write_top_labels
 from svmcut.models import LabelDecoder, LabelTreeModel, SparseLabelModel
-from svmcut.models.label_trees import BEAM, EVEN
+from svmcut.models.label_trees import BEAM, LOG_HALF
 from svmcut.scoring.measures import Measures, label_measures
 from svmcut.scoring.tops import (
     CUTOFFS,
@@ -241,7 +241,7 @@ class Labelling(Task):
         def predict(part: MultilabelExamples) -> Predicted:
             ranked, left = model.search(part.X, beam, threads, max(wanted, *CUTOFFS))
             last = ranked.kth_best(min(wanted, ranked.K), threads)
-            on = ranked.select(ranked.score > EVEN)
+            on = ranked.select(ranked.score > LOG_HALF)
             return Predicted(on.row, on.place, ranked, -(last < left).astype(np.int32))
 
         return predict

@@ -264,7 +264,7 @@ class SvmMulticlass(Multiclass):
     ) -> Callable[[Examples], NDArray]:
         score = super().predictor(model, threads, beam)
         if isinstance(model, JointKernelModel):
-            return lambda part: model.printed(known_features(part, model).X, threads)
+            return lambda part: model.scores_in_float32(known_features(part, model).X, threads)
         return lambda part: score(known_features(part, model))
 
 

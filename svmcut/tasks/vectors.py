@@ -15,7 +15,7 @@ from svmcut.files.examples import read_examples, stream_examples
 from svmcut.files.patterns import files_of, is_pattern
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
 from svmcut.files.remote import is_file
-from svmcut.models.columns import below
+from svmcut.models.columns import drop_columns
 from svmcut.spec.entries import NUMBERS
 from svmcut.tasks.protocol import Task
 
@@ -209,7 +209,7 @@ def known_features(part: Examples, model: Any) -> Examples:
     highest = getattr(model, "highest_index", None)
     if highest is None or not hasattr(model, "support"):
         return part
-    X = below(part.X, highest)
+    X = drop_columns(part.X, highest)
     return part if X is part.X else replace(part, X=X)
 
 

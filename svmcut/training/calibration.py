@@ -19,7 +19,7 @@ from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.folds import folds, split
 from svmcut.models import ChainModel
-from svmcut.models.decoding import Held, Lattice, fit_temperature
+from svmcut.models.decoding import HeldSequences, Lattice, fit_temperature
 from svmcut.scoring.probabilities import LOG_ODDS, ProbabilityLosses, fit_laplace
 from svmcut.spec.catalog import LOG_ODDS_OF, load, plan_of
 from svmcut.spec.entries import NUMBERS, TWO_CLASSES
@@ -169,7 +169,7 @@ class CalibratedDriver(Driver):
             sigma = fit_laplace(self._data.y - scores, weights)
             outcome.model, outcome.details["sigma"] = replace(model, sigma=sigma), sigma
             return
-        model = model.calibrated(scores, places, weights)
+        model = model.with_probabilities(scores, places, weights)
         outcome.model = model
         outcome.details |= (
             ProbabilityLosses().add(model.probabilities(scores), places, weights).values()
@@ -191,11 +191,15 @@ def temper(outcome: Outcome, run: QuickRun, path: str, threads: int) -> None:
     weights = np.ones(len(sequences)) if sequences.weights is None else sequences.weights
     model = ChainModel(run.scale * run.seen, watched.shape)
     lattice = Lattice(model, sequences.X, sequences.indptr, threads=threads)
-    tempered(outcome, [Held(lattice, sequences.tags, weights)], path, CLOSELY, smooth=True)
+    tempered(outcome, [HeldSequences(lattice, sequences.tags, weights)], path, CLOSELY, smooth=True)
 
 
 def tempered(
-    outcome: Outcome, held: list[Held], path: str, tolerance: float = 1e-6, smooth: bool = False
+    outcome: Outcome,
+    held: list[HeldSequences],
+    path: str,
+    tolerance: float = 1e-6,
+    smooth: bool = False,
 ) -> None:
     """Fits the temperature of the model as `fit_temperature` does, and says what its probabilities
     are worth on the same sequences.
@@ -258,7 +262,7 @@ class CalibratedChains(CalibratedDriver):
             rest = rest.take(known)
             lattice = Lattice(model, rest.X, rest.indptr, threads=self.settings.threads)
             weights = np.ones(len(rest)) if rest.weights is None else rest.weights
-            lattices.append(Held(lattice, rest.tags, weights))
+            lattices.append(HeldSequences(lattice, rest.tags, weights))
         return None if self.late() else lattices
 
     def _calibrate(self, outcome: Outcome, scores: Any) -> None:

@@ -32,7 +32,7 @@ from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.data.changes import row_keys
 from svmcut.data.labels import SIGNS, label_text
 from svmcut.models import KernelModel
-from svmcut.models.bounds import decided, reach
+from svmcut.models.bounds import decided_labels, reach
 from svmcut.risks.logistic import MAX_LOGIT, logits
 from svmcut.risks.protocol import LossRisk
 from svmcut.risks.weights import boxes
@@ -244,7 +244,7 @@ class UpdatingDriver(Driver):
     def unchanged(self, model: Any, X: Csr) -> int:
         """How many rows of X have a label that is proven to be both the exact optimum's and that of
         the earlier model."""
-        sure = decided(model, model.scores(X), reach(model, X))
+        sure = decided_labels(model, model.scores(X), reach(model, X))
         assert sure is not None
         same = (model.scores(X) > 0) == (self._earlier.model.scores(X) > 0)
         return int((sure & same).sum())

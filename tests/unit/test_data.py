@@ -18,7 +18,7 @@ from svmcut.models import (
     LinearModel,
     MultilabelModel,
 )
-from svmcut.models.columns import below
+from svmcut.models.columns import drop_columns
 from svmcut.models.kernels import Kernel
 
 
@@ -147,10 +147,10 @@ def test_many_features_of_which_a_quarter_does_not_occur_are_left_out(monkeypatc
 
 def test_rows_below_a_column():
     data = rows(columns=(0, 2, 1, 0, 1, 2), values=range(1, 7), indptr=(0, 2, 3, 6))
-    assert below(data, 3) is data
+    assert drop_columns(data, 3) is data
     for part in (data, data.rows(1, 3)):
         for d in (0, 1, 2):
-            kept = below(part, d)
+            kept = drop_columns(part, d)
             assert kept.validate().n_features == d and np.array_equal(
                 kept.to_dense(), part.to_dense()[:, :d]
             )

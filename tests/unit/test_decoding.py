@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from svmcut.base.records import replace
 from svmcut.data.examples import Csr
 from svmcut.models import ChainModel, ChainShape
-from svmcut.models.decoding import Held, Lattice, fit_temperature
+from svmcut.models.decoding import HeldSequences, Lattice, fit_temperature
 from svmcut.models.order_bounds import proven_tags
 from svmcut.scoring.chunks import scheme_rules, split_tags
 
@@ -198,7 +198,7 @@ def test_the_temperature_is_that_of_the_least_loss():
     def loss(t):
         return float(weights @ (lattice.sums(t)[0] - t * scores))
 
-    t = fit_temperature([Held(lattice, sequences.tags, weights)])
+    t = fit_temperature([HeldSequences(lattice, sequences.tags, weights)])
     least = minimize_scalar(loss, bounds=(0, 5), method="bounded", options={"xatol": 1e-9})
     assert t == pytest.approx(least.x, rel=1e-4)
     x = reference.dense_rows(sequences, 5)
@@ -206,7 +206,7 @@ def test_the_temperature_is_that_of_the_least_loss():
     assert scores[5] == pytest.approx(reference.joint_feature(x, gold, shape) @ w)
     wrong = ChainModel(-w, shape)
     other = Lattice(wrong, sequences.X, sequences.indptr)
-    assert fit_temperature([Held(other, sequences.tags, weights)]) == 0.0
+    assert fit_temperature([HeldSequences(other, sequences.tags, weights)]) == 0.0
 
 
 def test_the_same_bytes_on_any_threads():

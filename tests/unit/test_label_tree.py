@@ -151,7 +151,7 @@ def test_a_search_is_that_of_all_labels_as_far_as_it_says(beam):
 @pytest.mark.parametrize("at_once", [1, 1 << 20])
 @pytest.mark.parametrize(("beam", "k"), [(1, 3), (3, 1), (3, 7), (100, 4)])
 def test_of_a_search_for_the_best_worse_labels_are_left_out(monkeypatch, beam, k, at_once):
-    monkeypatch.setattr("svmcut.models.label_trees.AT_ONCE", at_once)
+    monkeypatch.setattr("svmcut.models.label_trees.MAX_SCORES_AT_ONCE", at_once)
     X, Y = data(3)
     model, rows = train(X, Y).model, as_rows(X)
     ranked, left = model.search(rows, beam, 1)

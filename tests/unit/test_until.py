@@ -7,7 +7,7 @@ import pytest
 
 from svmcut.base.errors import TrainingError, UsageError
 from svmcut.data.examples import Csr
-from svmcut.models.bounds import decided, lengths, limits, reach
+from svmcut.models.bounds import decided_labels, lengths, limits, reach
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
 from svmcut.tasks.protocol import make_task
@@ -50,7 +50,7 @@ def test_the_share_is_reached_and_no_decided_label_is_wrong(name):
     X, y = problem(name)
     rows = Csr.from_dense(np.random.default_rng(1).normal(size=(80, 5)).astype(np.float32))
     outcome, model = fitted(DecidingDriver(driver_of(name, X, y), rows, 0.95, "rows"))
-    sure = decided(model, model.scores(rows), reach(model, rows))
+    sure = decided_labels(model, model.scores(rows), reach(model, rows))
     assert outcome.converged and outcome.details["decided"] == sure.sum() >= 76
     assert outcome.details["decided_fraction"] == sure.mean()
     exact, best = fitted(driver_of(name, X, y, gap=1e-11))
@@ -104,7 +104,7 @@ def test_limits_are_the_radius_below_which_a_label_is_decided():
     scores, length = model.scores(rows), lengths(model, rows)
     found = limits(model, scores, length)
     for radius in np.quantile(found, [0.1, 0.5, 0.9]) * (1 + 1e-9):
-        assert ((found > radius) == decided(model, scores, radius * length)).all()
+        assert ((found > radius) == decided_labels(model, scores, radius * length)).all()
 
 
 @pytest.mark.parametrize(
