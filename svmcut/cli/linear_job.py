@@ -240,8 +240,8 @@ class _Run:
             known |= {"most_epochs": auto.EPOCHS, "one_look": True}
         elif _LOSSES[s.loss] != native.HINGE:
             each = auto.LOGISTIC_EPOCH if s.loss == LOGISTIC else 1.0
-            known |= {"most_epochs": auto.MOST_PASSES / each, "foreseen": 0.0}
-        elif auto.newton_may_follow(n, dim):
+            known |= {"most_epochs": auto.MAX_PASSES / each, "foreseen": 0.0}
+        elif auto.can_newton_follow(n, dim):
             step = auto.newton_step(n, dim, nnz)
             known["most_epochs"] = auto.EPOCHS * max(1.0, step)
         else:

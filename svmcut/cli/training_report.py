@@ -90,9 +90,9 @@ def weight_facts(
 def iteration_line(progress, objective, algorithm: int | None) -> str:
     """The original's line of one iteration; CEps is the violation that the gap stands for."""
     if progress.extra is not None:
-        from svmcut.solvers.protocol import over
+        from svmcut.solvers.protocol import count_finished
 
-        if (machines := over(progress)) is not None:
+        if (machines := count_finished(progress)) is not None:
             unit, done, number = machines
             values = f"primal {progress.primal:.6g}, gap {progress.gap:.4g}"
             return f"Iter {progress.iteration}: {done} of {number} {unit} over, {values}"

@@ -21,7 +21,7 @@ from svmcut.training.pieces import split
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Csr
-    from svmcut.solvers.label_lanes import Known, LabelLanes, LanesProblem, LanesRun
+    from svmcut.solvers.label_lanes import BlockResult, LabelLanes, LanesProblem, LanesRun
     from svmcut.training.driver import Driver
 
 #: Seconds after which a block that is not over comes back, to stand in a checkpoint.
@@ -46,11 +46,11 @@ class Sent:
         self._states = states
 
     def state(self) -> list[Any]:
-        """The state, as of label_lanes.Side."""
+        """The state, as of label_lanes.Block."""
         return self._states
 
-    def bests(self) -> list[Any]:
-        """The best points, as of label_lanes.Side."""
+    def best_weights(self) -> list[Any]:
+        """The best weights, as of label_lanes.Block."""
         return [state["best"] for state in self._states]
 
 
@@ -65,7 +65,7 @@ class Crew:
         ClusterError."""
         from svmcut.distributed.engine import translate_failures  # which needs Dask
 
-        solver, problem = run.asked
+        solver, problem = run.solver_and_problem
         space = problem.space
         shared = Shared(
             replace(solver, crew=None), replace(problem, space=None), space.X, space.bias
@@ -82,12 +82,12 @@ class Crew:
                     if ended is None:
                         continue
                     b, (known, states) = ended
-                    run.took(b, known, Sent(states))
+                    run.take_step(b, known, Sent(states))
                     if states is not None:
                         waiting.insert(0, b)
                     yield run.progress()
             except KeyboardInterrupt:
-                if not run.known:
+                if not run.results:
                     raise
                 raise Interrupted(run.progress()) from None
 
@@ -106,8 +106,8 @@ def share(driver: Driver, data: Any, client: Any) -> None:
         )
 
 
-def stretch(shared: Shared, b: int, states: Any, seconds: float) -> tuple[Known, Any]:
-    """A block, trained where it is sent for so many seconds; see LanesRun.stretch."""
+def stretch(shared: Shared, b: int, states: Any, seconds: float) -> tuple[BlockResult, Any]:
+    """A block, trained where it is sent for so many seconds; see LanesRun.train_block."""
     is_wanted, ends = task_watch(), time.monotonic() + seconds
 
     def goes_on() -> bool:
@@ -117,4 +117,4 @@ def stretch(shared: Shared, b: int, states: Any, seconds: float) -> tuple[Known,
 
     space = LinearSpace(shared.X, shared.bias, 1)
     run = shared.solver.run(shared.solver, replace(shared.problem, space=space), None)
-    return run.stretch(b, states, goes_on)
+    return run.train_block(b, states, goes_on)

@@ -59,7 +59,7 @@ from svmcut.distributed.oracle import Carried, Corners, corners_of
 from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import squared_norms
-from svmcut.solvers.protocol import Progress, Run, Solver, Start, kept
+from svmcut.solvers.protocol import Progress, Run, Solver, Start, constant
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form, State
@@ -92,7 +92,7 @@ class BundledRun(Run):
             self._lower,
             self._primal - self._lower,
             time.perf_counter() - began,
-            kept(self._w),
+            constant(self._w),
             len(self.bundle),
             self.bundle.support,
             self._slack,

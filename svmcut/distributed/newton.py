@@ -147,13 +147,13 @@ class PartedDescent(Descent):
         self.unfinished = 0.5 * self.space.dot(self.gradient, self.gradient)
         self.passes += 2
 
-    def step(self) -> bool:
-        """One Newton step with line search; False where there is none that helps."""
+    def step(self) -> float:
+        """Take a Newton step with line search; return the predicted gain, 0 where none helps."""
         space, w, delta = self.space, self.w, self.delta
         p = self._direction()
         slope = space.dot(self.gradient, p)
         if not slope < 0:
-            return False
+            return 0.0
         self.gain = -0.5 * slope
         wd, dd = space.dot(w, p), space.dot(p, p)
         end = space.blend(1.0, w, 1.0, p)
@@ -173,7 +173,7 @@ class PartedDescent(Descent):
         self._here = Carried(self.w)
         self.passes += 1
         self._look()
-        return True
+        return self.gain
 
     def _direction(self) -> NDArray[np.float64]:
         """p of (I + C A'BA) p = -gradient."""
@@ -220,10 +220,9 @@ class PartedNewtonRun(BundledRun):
             resumed, gap = False, self._primal - self._lower
             met = stop.met(self._primal, self._lower)
             yield self._progress(descent.passes, began)
-            if met or not self._going or self._stall.update(gap):
+            if met or not self._going or self._stall.has_stalled(gap):
                 return
-            target = FINAL * stop.target(self._primal)
-            self._going = descent.lower(target) or descent.step()
+            self._going = descent.advance(FINAL * stop.target(self._primal)) > 0
 
     def _begin(self) -> None:
         """Begins at the best point of the start, with a width that hides no more than the rest of
@@ -266,7 +265,7 @@ class RelayRun(HandOverRun):
     @property
     def handed(self) -> str | None:
         """The name of the solver that has taken over, if one has."""
-        return NEWTON if self._then.taken else None
+        return NEWTON if self._then.has_begun else None
 
     def _should_hand_over(self, last: Progress) -> bool:
         """Tells whether the first run has done its part here, if it is not over."""
@@ -277,7 +276,7 @@ class RelayRun(HandOverRun):
 
     def __iter__(self) -> Iterator[Progress]:
         stop, last = self._problem.stop, None
-        if not self._then.taken:
+        if not self._then.has_begun:
             for last in self._lead():
                 yield last
                 if stop.met(last.primal, last.dual):
@@ -286,7 +285,7 @@ class RelayRun(HandOverRun):
                     break
             if last is None:
                 return
-            self._then.take(last)
+            self._then.begin_after(last)
         yield from self._then.steps(
             self, self._next(), self._problem, lambda: self._hand_over(last)
         )

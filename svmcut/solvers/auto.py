@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which certified trainer of the hinge loss is fastest on rows of a given shape, measured by
-benchmarks/auto.py, and when one is left for another on the way."""
+"""The choice of the fastest certified solver for rows of a given shape, measured by
+benchmarks/auto.py, and the costs by which one hands over to another on the way."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MANY_FEATURES = 4000
 
 
 def choose(n: int, d: int, nnz: int, C: float) -> str:
-    """The solver's name for n rows, d features, nnz nonzeros and C per example.
+    """Return the name of the solver for n rows, d features, nnz nonzeros and C per example.
 
     Newton's method forms and factorises a d x d matrix, or multiplies with it, whatever C: it wins
-    where features are few and C is not so small that a few epochs of dual coordinate descent, which
-    read nothing but the rows, are done first. Dense rows slow that descent down, sparse ones only
-    where C is large. Where it proves slow it hands over to Newton's method by itself.
+    where features are few, unless C is so small that a few epochs of dual coordinate descent, which
+    read the rows alone, are done first. Dense rows slow that descent down, sparse ones only where C
+    is large; where it proves slow it hands over to Newton's method by itself.
     """
     if n <= max(2000, 20 * d) or d > MANY_FEATURES:
         return DUAL_CD
@@ -36,11 +36,11 @@ SAMPLE = 2000
 
 
 def distinct_rows(X: Any) -> int:
-    """About how many rows of a Csr differ, by the pairs of equal ones among 2,000; all where none
-    are equal.
+    """Estimate how many rows of a Csr differ, by the pairs of equal ones among 2,000; all where no
+    two are equal.
 
-    Copies of few rows are few rows to `choose`: hundreds of corners of the loss then lie at one
-    score, which Newton's method passes one by one.
+    Copies of few rows count as few rows in `choose`: hundreds of corners of the loss then lie at
+    one score, which Newton's method passes one by one.
     """
     n, place, rows = X.n_rows, 1, set[int]()
     if n <= 4 * SAMPLE:
@@ -65,33 +65,33 @@ MANY_LABELS = 50
 
 
 def choose_labels(n_labels: int) -> str:
-    """The solver's name for sets of so many labels with weights of pairs;
+    """Return the name of the solver for sets of so many labels with weights of pairs;
     benchmarks/multilabel.py."""
     return GDMM if n_labels > MANY_LABELS else BCFW
 
 
 def choose_chain(n_tags: int, length: float, first_order: bool) -> str:
-    """The solver's name for sequences of so many tags and, in the mean, so many tokens.
+    """Return the name of the solver for sequences of so many tags and, on average, so many tokens.
 
-    bcfw is the fastest trainer that decodes exactly; but a labelling a visit tells little of a long
-    sequence or of many tags, where gdmm moves every token. 10,000 tokens of --long in
+    bcfw is the fastest solver that decodes exactly; but one labelling a visit says little about a
+    long sequence or many tags, where gdmm moves every token. 10,000 tokens of --long in
     benchmarks/tagging.py, the gap after 5 CPU s, bcfw and gdmm: 20 tags, 2,000 tokens a sequence
     .102, .339; 100 tags, 100 tokens .073, .131, 500 tokens .279, .172; 300 tags, 20 tokens .446,
     .289, 100 tokens .578, .305 (few features and 300 tags, benchmarks/many_tags.py --gaps: bcfw has
-    .3 after 5.4 s, gdmm after 6.1). Of two sequences of 50,000 tokens bcfw knew nothing, gap .9994,
-    where gdmm tagged 11.6 % wrong. Factor by factor only chains of transition order 1 and emission
-    order 0 are trained.
+    .3 after 5.4 s, gdmm after 6.1). On two sequences of 50,000 tokens bcfw had learnt nothing
+    (gap .9994), where gdmm tagged 11.6 % wrong. gdmm trains only chains of transition order 1 and
+    emission order 0.
     """
     many = n_tags >= MANY_TAGS or n_tags * length >= MANY_STATES
     return GDMM if first_order and many else BCFW
 
 
-#: Up to here the Hessian may be formed and factorised.
+#: Most features whose Hessian may be formed and factorised.
 DENSE_DIM = 1024
-#: Passes over the features that a run of a loss without corners may be predicted to need yet where
-#: they are more than that; what an epoch of the logistic loss costs, in passes.
-MOST_PASSES, LOGISTIC_EPOCH = 100.0, 2.0
-#: Epochs that may be foreseen yet where Newton's method could go on and a step of it is an epoch.
+#: With more features, the most passes that a run of a loss without corners may be predicted to
+#: still need; the cost of an epoch of the logistic loss, in passes.
+MAX_PASSES, LOGISTIC_EPOCH = 100.0, 2.0
+#: Most epochs that may be predicted where Newton's method can follow at one epoch a step.
 EPOCHS = 15.0
 #: Seconds of an entry or a tenth of a row in an epoch, of an entry of a row against all rows, of
 #: all steps by n^2.
@@ -99,20 +99,20 @@ EPOCH, GRAM, STEPS = 1.4e-9, 0.7e-9, 100e-9
 #: Seconds of a matrix's factors by dim^3, of an entry of a row's outer product, of an entry read
 #: for a score.
 FACTORS, OUTER, READ = 3e-11, 1e-9, 1.3e-9
-#: Seconds that are worth a change, at least; rows of the largest Gram matrix.
-LEAST, MOST_ROWS = 0.3, 20_000
-#: Beside 4 n^2 bytes: for the cache of SMO, and of few rows another 4 n^2.
+#: Fewest predicted seconds that justify a change of solver; rows of the largest Gram matrix.
+MIN_SECONDS, MAX_ROWS = 0.3, 20_000
+#: Megabytes besides the 4 n^2 bytes of the matrix: the cache of SMO, and 4 n^2 more of few rows.
 SPARE_MB = 64.0
 
 
-def newton_may_follow(n: int, dim: int) -> bool:
-    """Whether features are few enough to go on with Newton's method where coordinate descent is
-    slow."""
+def can_newton_follow(n: int, dim: int) -> bool:
+    """Tell whether features are few enough to go on with Newton's method where coordinate descent
+    is slow."""
     return dim <= max(DENSE_DIM, n // 10)
 
 
 def newton_step(n: int, dim: int, nnz: int) -> float:
-    """The cost of a step of Newton's method, in epochs; its matrix is that of some tenth of the
+    """Return the cost of a step of Newton's method in epochs; its matrix is of some tenth of the
     rows."""
     if dim > DENSE_DIM:
         return 1.0
@@ -121,18 +121,18 @@ def newton_step(n: int, dim: int, nnz: int) -> float:
 
 
 def epoch_seconds(n: int, nnz: int) -> float:
-    """The cost of an epoch of all rows."""
+    """Return the cost of an epoch of all rows."""
     return EPOCH * (nnz + 10 * n)
 
 
 def gram_seconds(n: int, nnz: int, room: float) -> float:
-    """The cost of the Gram matrix and steps on it, at least LEAST; inf where it does not fit into
-    so many megabytes."""
-    if n > MOST_ROWS or 4e-6 * n * n + SPARE_MB > room:
+    """Return the cost of the Gram matrix and steps on it, at least MIN_SECONDS; inf where it does
+    not fit into so many megabytes."""
+    if n > MAX_ROWS or 4e-6 * n * n + SPARE_MB > room:
         return math.inf
-    return max(LEAST, GRAM * n * nnz + STEPS * n * n)
+    return max(MIN_SECONDS, GRAM * n * nnz + STEPS * n * n)
 
 
 def epochs_between_looks(n: int, nnz: int) -> int:
-    """Epochs that cost more than a look at the gap does."""
+    """Return how many epochs cost more than a look at the gap."""
     return min(max(10, 200_000 // (nnz + 10 * n)), 200)

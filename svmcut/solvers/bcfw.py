@@ -9,7 +9,7 @@
                  moves to the optimum over them (csrc/chain/chain_bcfw.cc)
     certificate  P at w or at the weighted average of w, whichever is lower, less the dual of q
 
-The fastest trainer of chains with few tags. Lacoste-Julien, Jaggi, Schmidt and Pletscher, ICML
+The fastest solver for chains with few tags. Lacoste-Julien, Jaggi, Schmidt and Pletscher, ICML
 2013, Algorithm 4, with the pairwise steps, cached labellings and choice of blocks by gaps of
 Osokin, Alayrac, Lukasewitz, Dokania and Lacoste-Julien, ICML 2016.
 
@@ -18,8 +18,7 @@ which costs no more features; sequences whose gap was small rest for some passes
 samples; the average is taken over passes, weighted by their number; w is float32 in the passes and
 is summed afresh from the labellings, in float64, whenever the certificate is computed.
 
-Block-coordinate Frank-Wolfe on the dual with soft agreement of factors: the trainer GDMM is
-measured against.
+Block-coordinate Frank-Wolfe on the dual with soft agreement of factors, the rival of GDMM.
 
     problem      the dual of svmcut.solvers.gdmm with rho/2 |M alpha_f - alpha_j|^2 in place of the
                  constraints
@@ -27,8 +26,7 @@ measured against.
     certificate  pairs are repaired to agree with their nodes; P by the argmax of the model
 
 The larger rho, the nearer its optimum is to that of the problem, and the slower it gets there: the
-certified gap ends above 0, and the run where it stands still. Meshi, Srebro and Hazan, AISTATS
-2015.
+certified gap ends above 0, and the run ends where it stalls. Meshi, Srebro and Hazan, AISTATS 2015.
 
 Deviation from the paper: factors are visited example by example. On label sets every pair of every
 example is a factor.
@@ -54,12 +52,12 @@ from svmcut.spec.schemas import OWN, Form, State
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
 
-CHUNK = 5000  # visits between two moments in which a signal is heard
+CHUNK = 5000  # visits between two checks of signals
 
 
 class BcfwRun(PassRun):
-    """Two passes over the features a look and no more; points of the start are evaluated,
-    labellings found afresh."""
+    """Runs with two passes over the features a look; points of the start are evaluated, labellings
+    found afresh."""
 
     def __init__(self, solver: Bcfw, problem: StructuredProblem, start: Start | None):
         super().__init__(solver, problem, start, math.inf, 60)
@@ -81,7 +79,7 @@ class BcfwRun(PassRun):
 
     def restore(self, state: State) -> None:
         super().restore(state)
-        # what decides how long the next look is put off
+        # these decide when the next look comes
         n = self.model.n_samples
         fits = self._blocks.visits == n * (self._iteration - 1)
         fits = fits and self._due <= max(1, self._iteration // 8)
@@ -102,7 +100,7 @@ class BcfwRun(PassRun):
             self.best, self.primal, self._risk = w, 0.5 * float(w @ w) + self.C * risk, risk
 
     def _look(self, w) -> float:
-        """The risk of w, which is the best where its primal is lowest."""
+        """Take w as the best point where its primal is lowest; return its risk."""
         model, separation = self.model, self.model.separate(w)
         cut = model.joint(separation.labels, model.weights)
         self.longest_cut = max(self.longest_cut, float(np.linalg.norm(cut)))
@@ -150,15 +148,10 @@ class BcfwRun(PassRun):
 
 @record
 class Bcfw(Solver):
-    """Block-coordinate ascent over sequences.
-
-    Parameters
-    ----------
-    seed : int
-        Of the order of the visits.
-    """
+    """Block-coordinate ascent over sequences."""
 
     run = BcfwRun
+    #: Seed of the order of the visits.
     seed: int = 0
 
 
@@ -167,13 +160,8 @@ RHO = 10.0  # for C = 1: disagreement grows with C
 
 
 class SoftBcfwRun(GdmmRun):
-    """As GdmmRun.
-
-    Raises
-    ------
-    MemoryLimitError
-        When the factors of label sets would not fit.
-    """
+    """A GdmmRun with soft agreement; raises MemoryLimitError where the factors of label sets would
+    not fit."""
 
     soft = True
 
@@ -198,7 +186,7 @@ class SoftBcfwRun(GdmmRun):
 
 
 class SoftBcfw(Gdmm):
-    """Soft-BCFW over label sets or chains; without a rho it is 10 / C, C that of the mean
-    weight."""
+    """Soft-BCFW over label sets or chains; rho is 10 / C, C that of the mean weight, unless
+    given."""
 
     run = SoftBcfwRun

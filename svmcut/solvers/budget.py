@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Training on a budget of centres: steps of O(B), looks at the state now and then, the best of them
-is the answer.
+"""Training on a budget of B centres: steps of O(B), and a look now and then, whose best function is
+the result.
 
     f = sum_k beta_k K(z_k, .),  at most B centres z, which need not be training points
 
-The steps are those of bsca.py and bsgd.py. When a step leaves a centre too many, the one with the
-least |beta_k| sqrt(K(z_k, z_k)) goes:
+Both kinds of steps are below. When a step leaves a centre too many, the one with the least
+|beta_k| sqrt(K(z_k, z_k)) goes:
 
     merge    the rbf kernel's: with the centre of the same sign that loses least it becomes one
              between them, z = h z_a + (1 - h) z_j; losses by a table (csrc/budget/merge_table.cc),
@@ -14,9 +14,9 @@ least |beta_k| sqrt(K(z_k, z_k)) goes:
     remove   O(B)
 
 Neither kind of step converges on a budget: the last f is often worse by points than one a little
-earlier. So a few times an epoch f is looked at: by its primal value on a sample of the rows, or by
-its error on rows held out (of targets the mean |y - f|), and the best is kept. Steps are
-sequential; the answer has the same bytes for any number of threads.
+earlier. So f is judged a few times an epoch, by its primal value on a sample of the rows or by its
+error on rows held out (for targets the mean |y - f|), and the best is kept. Steps are sequential;
+the result has the same bytes for any number of threads.
 
 References
 ----------
@@ -41,7 +41,7 @@ the steps that move f tend to the part of the alphas strictly between 0 and C (L
 
 Deviations from the paper: the order is a new shuffle every epoch by default; a row that is a centre
 still gets no second one; merging filters by the sign of beta, not by the label, from which a
-falling alpha differs; see budget.py for the answer.
+falling alpha differs; the result is that of the best look.
 
 Budgeted stochastic gradient descent.
 
@@ -58,8 +58,8 @@ Wang, Crammer and Vucetic, JMLR 13, 2012: Pegasos with a budget, lambda = 1 / (V
 Schueler, Glasmachers, 2018, Lemma 2).
 
 Deviations from the paper: the order is a new shuffle every epoch by default, with a row as often as
-its weight says; a row that is a centre still gets no second one; no projection on a ball; see
-budget.py for the answer.
+its weight says; a row that is a centre still gets no second one; no projection on a ball; the
+result is that of the best look.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ from svmcut.solvers.smo import KernelProblem
 from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form, State
 
-#: Rows by which f is judged, and looks an epoch where those cost little beside the steps.
+#: Rows by which f is judged, and looks an epoch where they cost little against the steps.
 SAMPLE, LOOKS = 4096, 4
-#: What a look finds out.
+#: The values that a look computes.
 VALUES = ("sampled_primal", "held_out_error", "model_dual")
 
 
@@ -97,21 +97,14 @@ class Centres(NamedTuple):
 class BudgetedRun(Run):
     """A step at every look, and when some time has passed; ends after the epochs.
 
-    Attributes
-    ----------
-    looked : bool
-        Whether the last Progress came with a look and not only to say that time has passed, as its
-        `report` says too.
+    `looked` is False where the last Progress only reports that time has passed.
     """
 
     def __init__(self, solver: BudgetedSolver, problem: KernelProblem, start: Start | None):
         super().__init__(solver, problem, start)
         n, rng = len(problem.y), np.random.default_rng(solver.seed)
-        self._judges = None
-        self._judge_weights = None
-        X = problem.X
-        y = problem.y
-        v = problem.weights
+        self._judges = self._judge_weights = None
+        X, y, v = problem.X, problem.y, problem.weights
         held = min(n - 1, int(solver.hold_out * n))
         if held:
             order = rng.permutation(n)
@@ -159,16 +152,13 @@ class BudgetedRun(Run):
         schemas.require(len(best.Z) == len(best.beta), "best", "a beta a centre")
 
     def __iter__(self) -> Iterator[Progress]:
-        solver = self._solver
-        run = self._run
-        y = self._y
-        began = time.perf_counter()
-        spent = self._spent
+        solver, run, y = self._solver, self._run, self._y
+        began, spent = time.perf_counter(), self._spent
         looks = max(1, min(LOOKS, len(y) // (2 * len(self._sample))))
         last = math.ceil(solver.epochs * len(y)) if solver.max_steps is None else solver.max_steps
         last = max(1, min(last, math.ceil(solver.epochs * len(y))))
         done = run.counts()["steps"]
-        if done >= last:  # a run that had ended says so once more
+        if done >= last:  # a finished run reports its end once more
             self.looked = True
             yield self._progress()
         while done < last:
@@ -186,29 +176,24 @@ class BudgetedRun(Run):
             yield self._progress()
 
     def solution(self) -> Centres:
-        """The best f so far; before the first look, what there is."""
+        """Return the best f so far; before the first look, the present one."""
         return self._best or self.present()
 
     def present(self) -> Centres:
-        """f as it is now."""
+        """Return the present f."""
         return Centres(*self._run.expansion())
 
     def counts(self) -> dict[str, Any]:
-        """Numbers of the run: visits, those that moved f, centres merged or dropped, kernel
-        values."""
+        """Count visits, those that moved f, centres merged or dropped, and kernel values."""
         return self._run.counts()
 
-    def judged(self) -> dict[str, float]:
-        """What the best f was chosen by."""
-        names = (
-            ("held_out_error", "sampled_primal")
-            if self._judges is not None
-            else ("sampled_primal",)
-        )
+    def criteria(self) -> dict[str, float]:
+        """Return the values by which the best f was chosen."""
+        names = ("held_out_error",) * (self._judges is not None) + ("sampled_primal",)
         return dict(zip(names, self._score[-len(names) :], strict=True))
 
     def alpha(self) -> NDArray[np.float64] | None:
-        """(n,) alpha of every row, 0 where it is held out; None where the steps know none."""
+        """Return alpha of every row, (n,), 0 where held out; None where steps have no alpha."""
         if not self._solver.dual:
             return None
         held = self._run.state()["alpha"].astype(np.float64)
@@ -219,24 +204,17 @@ class BudgetedRun(Run):
         return alpha
 
     def _look(self) -> None:
-        """Judges the present f, and keeps it where it is the best."""
-        run, problem, y = self._run, self._problem, self._y
+        """Judge the present f, and keep it where it is the best."""
+        run, problem, y = self._run, self._problem, self._y[self._sample]
         squared = run.squared_norm()
-        losses = problem.losses(
-            y[self._sample] - run.scores(self._rows, self._sample), y[self._sample]
-        )
-        primal = 0.5 * squared + problem.C * self._total * float(
-            np.average(losses, weights=self._weights)
-        )
+        losses = problem.losses(y - run.scores(self._rows, self._sample), y)
+        mean = float(np.average(losses, weights=self._weights))
+        primal = 0.5 * squared + problem.C * self._total * mean
         self._values = {"sampled_primal": primal}
         error = 0.0
         if self._judges is not None:
-            f = run.scores(problem.X, self._judges)
-            y = problem.y[self._judges]
-            judged = problem.y[self._judges]
-            wrong = (
-                100.0 * ((f > 0) != (judged > 0)) if problem.tube is None else np.abs(judged - f)
-            )
+            f, y = run.scores(problem.X, self._judges), problem.y[self._judges]
+            wrong = 100.0 * ((f > 0) != (y > 0)) if problem.tube is None else np.abs(y - f)
             error = float(np.average(wrong, weights=self._judge_weights))
             self._values["held_out_error"] = error
         if self._solver.dual:
@@ -246,7 +224,7 @@ class BudgetedRun(Run):
 
     def _progress(self) -> Progress:
         counts, n = self._run.counts(), len(self._y)
-        # while no centre has been given up, f is the f of alpha
+        # until a centre is given up, f is that of alpha
         dual = self._values.get("model_dual", math.nan) if not counts["maintained"] else math.nan
         extra = {
             **self._values,
@@ -256,62 +234,37 @@ class BudgetedRun(Run):
         }
         if self._solver.maintenance == "project":
             extra["projected"] = extra.pop("merged")
-        return Progress(
-            counts["steps"],
-            counts["steps"] / n,
-            self._primal,
-            dual,
-            self._primal - dual,
-            self._spent,
-            self.solution,
-            0,
-            counts["centres"],
-            0.0,
-            0.0,
-            counts["evaluations"],
-            extra,
-            self.looked,
-        )
+        state = counts["steps"], counts["steps"] / n, self._primal, dual, self._primal - dual
+        numbers: Any = {"support": counts["centres"], "evaluations": counts["evaluations"]}
+        numbers |= {"extra": extra, "report": self.looked}
+        return Progress(*state, self._spent, self.solution, **numbers)
 
 
 @record
 class BudgetedSolver(Solver):
-    """What both kinds of steps share.
-
-    Parameters
-    ----------
-    budget : int
-        B, most centres.
-    epochs : float
-        Visits in units of the rows.
-    maintenance : {"merge", "project", "remove"}
-    sampling : {"shuffled", "independent", "adaptive"}
-        A new order of the rows every epoch; independent draws; visits as frequent as they raise the
-        dual (bsca).
-    seed : int
-    threads : int
-        Of looks.
-    hold_out : float
-        Part of the rows that is not trained on and judges f.
-    append : bool
-        As in the papers, a row that is a centre already becomes one more.
-    max_steps : int or None
-    seconds_between : float
-        Time after which a step says so and no more.
-    """
+    """The parameters of both kinds of steps."""
 
     run = BudgetedRun
     patience: ClassVar[int | None] = None
     dual: ClassVar[bool] = True
+    #: B, the largest number of centres.
     budget: int = 500
+    #: Visits in units of the rows.
     epochs: float = 10
+    #: One of "merge", "project", "remove".
     maintenance: str = "merge"
+    #: One of "shuffled", "independent", "adaptive". A new order of the rows every epoch;
+    #: independent draws; visits as frequent as they raise the dual (bsca).
     sampling: str = "shuffled"
     seed: int = 0
+    #: Threads of looks.
     threads: int = 1
+    #: Part of the rows that is not trained on and judges f.
     hold_out: float = 0.0
+    #: Whether a row that is a centre already becomes another one, as in the papers.
     append: bool = False
     max_steps: int | None = None
+    #: Seconds after which a step reports that time has passed.
     seconds_between: float = 0.2
 
 

@@ -31,56 +31,45 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import penalty as native
 from svmcut._native.losses import LOGISTIC
 from svmcut.base.errors import TrainingError
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from svmcut.base.typing import Any, ClassVar, NamedTuple
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.protocol import LossRisk
-from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, kept
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, constant
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.schemas import Form
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-LEAST_SET, GROWTH = 300, 2  # columns of a working set, and of one in use
-LIKELY = 4  # times the columns of a working set, those that are copied with it
-INNER = 0.3  # of the gap that is asked for, the gap of a working set may be
-PART = 0.5  # of what slopes miss of rest may be left of a working set
-#: Entries of columns read before the first look: so many times all there are, which makes a look at
-#: all columns, their screening and a working set a small part of the time; at least, and at most.
-#: Each look doubles them: steps that begin anew forget the curvature they went along.
-PASSES, LEAST_ENTRIES, ENTRIES = 12, 2_000_000, 200_000_000
-UNEVEN = 1e-6  # of the size of slopes, what may be left of their sum beside a free bias
+MIN_SET, GROWTH = 300, 2  # columns of a working set, at least and for each with a weight
+LIKELY = 4  # times the columns of a working set are copied with it
+INNER = 0.3  # gap of a working set, as a part of the wanted gap
+PART = 0.5  # part of the violation of slopes that a working set may leave
+#: Entries of columns read before the first look: PASSES times all of them, so that a look at all
+#: columns, their screening and a working set take a small part of the time; at least, and at most.
+#: Each look doubles them: steps that begin anew lose the curvature along which they went.
+PASSES, MIN_ENTRIES, MAX_ENTRIES = 12, 2_000_000, 200_000_000
+UNEVEN = 1e-6  # sum of slopes that a free bias may leave, as a part of their size
 BISECTIONS = 60  # for a theta of the logistic loss
-CLOSE = 0.01  # of the gap that is asked for, what it may be from the best bound
+BOUND_TOLERANCE = 0.01  # distance from the best bound, as a part of the wanted gap
 
 
 class Bound(NamedTuple):
-    """A feasible point of the dual.
-
-    Attributes
-    ----------
-    value : float
-    theta : float
-        v of the point is theta times that of the tangent's.
-    """
+    """A feasible point of the dual."""
 
     value: float
+    #: v of the point is theta times that of the tangent's.
     theta: float
 
 
 class CdnRun(Run):
-    """A look at all columns, but for those screened, before every working set.
+    """A look at all columns that are not screened before every working set.
 
-    Parameters
-    ----------
-    problem : Problem
-        A loss of one score without corners, or FreeBias of one; linear space.
+    The problem has a loss of one score without corners, or FreeBias of one, and a linear space.
     """
 
     serves = "a loss without corners"
@@ -90,7 +79,7 @@ class CdnRun(Run):
         risk, space = problem.risk, problem.space
         self._free = isinstance(risk, FreeBias)
         self._loss: Any = risk.risk if isinstance(risk, FreeBias) else risk
-        if not (self._trains(risk) and isinstance(space, LinearSpace)):
+        if not (self._is_served(risk) and isinstance(space, LinearSpace)):
             raise TrainingError("this solver needs {} and features", self.serves)
         n, v = space.n_rows, self._loss.weights
         self._costs = problem.C * (np.ones(n) if v is None else v)
@@ -103,7 +92,7 @@ class CdnRun(Run):
         self._points = start.points if start else ()
         self._began = time.perf_counter()
 
-    def _trains(self, risk: Any) -> bool:
+    def _is_served(self, risk: Any) -> bool:
         return isinstance(self._loss, LossRisk) and not risk.initial_width()
 
     def form(self) -> Form:
@@ -129,7 +118,7 @@ class CdnRun(Run):
             self._improve(v)
 
     def _begin(self) -> None:
-        """The best of the points of the start, and of 0."""
+        """Choose the best of the points of the start and of 0."""
         values = [self._value(w) for w in self._points]
         if values and min(values) < self._value(self._w):
             self._w = np.array(self._points[int(np.argmin(values))])
@@ -139,20 +128,20 @@ class CdnRun(Run):
         return self._problem.penalty(w) + self._problem.C * self._problem.value(w)
 
     def _support(self) -> NDArray[np.int32]:
-        """Features whose weights are not 0."""
+        """Return the features whose weights are not 0."""
         return np.flatnonzero(self._w[: self._columns.n_features]).astype(np.int32)
 
     def _scores(self, support: NDArray[np.int32]) -> NDArray[np.float64]:
-        constant = self._problem.space.bias
-        return self._columns.scores(support, self._w, constant * self._w[-1] if constant else 0.0)
+        bias = self._problem.space.bias
+        return self._columns.scores(support, self._w, bias * self._w[-1] if bias else 0.0)
 
     def _slopes(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """X_j.u of the columns that are left, from the rows: no column needs a copy for it."""
+        """Return X_j.u of the columns that are left, from the rows, which copies no column."""
         v: NDArray[np.float64] = self._problem.space.adjoint(u)[self._alive]
         return v
 
     def _look(self, again: bool) -> NDArray[np.float64]:
-        """Primal and dual at w; columns that cannot have a weight go. v of those that stay."""
+        """Compute primal and dual at w, screen columns; return v of those that stay."""
         problem, space = self._problem, self._problem.space
         C, l1 = problem.C, problem.l1
         self._s = self._scores(self._support())
@@ -161,29 +150,29 @@ class CdnRun(Run):
         self._primal = problem.penalty(self._w) + C * known.value
         u = -C * known.coef
         v = self._slopes(u)
-        constant = space.bias * float(u.sum()) if space.bias else 0.0
+        slope = space.bias * float(u.sum()) if space.bias else 0.0
         # labels of one sign leave slopes of rounding alone, which theta would make large
         even = not self._free or abs(float(u.sum())) <= UNEVEN * float(np.abs(u).sum())
-        bound = self._bound(known, v, constant) if even else Bound(0.0, 0.0)
+        bound = self._bound(known, v, slope) if even else Bound(0.0, 0.0)
         self._iteration += not again
         self._lower = max(self._lower, bound.value)
         if l1:
             v = self._screen(v, bound)
         return v
 
-    def _bound(self, known, v, constant: float) -> Bound:
-        """The best multiple of the tangent's slopes; without l2 they have to be feasible."""
+    def _bound(self, known, v, slope: float) -> Bound:
+        """Return the bound of the best multiple of the tangent's slopes, feasible without l2."""
         l1, l2 = self._problem.l1, self._problem.l2
-        most = max(float(np.abs(v).max(initial=0.0)), abs(constant))
+        most = max(float(np.abs(v).max(initial=0.0)), abs(slope))
         if l2:
-            over = np.maximum(np.abs(np.append(v, constant)) - l1, 0.0)
+            over = np.maximum(np.abs(np.append(v, slope)) - l1, 0.0)
             return Bound(
                 self._problem.C * known.offset - float(np.sum(over * over)) / (2 * l2), 1.0
             )
-        return self._scaled(known, l1 / most if most > 0 else math.inf)
+        return self._best_multiple(known, l1 / most if most > 0 else math.inf)
 
-    def _scaled(self, known, limit: float) -> Bound:
-        """The largest C sum v h(theta g) of a theta up to a limit."""
+    def _best_multiple(self, known, limit: float) -> Bound:
+        """Return the largest C sum v h(theta g) of a theta up to a limit."""
         C, loss = self._problem.C, self._loss
         if loss.number != LOGISTIC:  # theta a - theta^2 b
             v = 1.0 if loss.weights is None else np.where(loss.weights > 0, loss.weights, 1.0)
@@ -204,7 +193,7 @@ class CdnRun(Run):
             return float(np.sum(loss.apply_weights(u) * (rest - log)))
 
         theta, low, rise = limit, 0.0, slope(limit)
-        enough = CLOSE * self._problem.stop.target(self._primal)
+        enough = BOUND_TOLERANCE * self._problem.stop.target(self._primal)
         for _ in range(BISECTIONS if rise < 0 else 0):
             theta = 0.5 * (low + limit)
             rise = slope(theta)
@@ -216,7 +205,7 @@ class CdnRun(Run):
         return Bound(C * float(np.sum(loss.apply_weights(worth))), theta)
 
     def _screen(self, v, bound: Bound) -> NDArray[np.float64]:
-        """Takes columns out that have no weight at the optimum; v of the others."""
+        """Remove columns without a weight at the optimum; return v of the others."""
         gap = max(0.0, self._primal - bound.value) + 1e-12 * abs(self._primal)
         radius = math.sqrt(gap / 2 if self._loss.number == LOGISTIC else 4 * gap)
         whole = len(self._alive) == len(self._norms)
@@ -234,10 +223,10 @@ class CdnRun(Run):
         return v
 
     def _working_set(self, v) -> NDArray[np.int32]:
-        """Columns with a weight, and those nearest to one; rising."""
+        """Return columns with a weight and those nearest to one, increasing."""
         support, size = self._support(), len(self._alive)
         missing = int(np.count_nonzero(np.abs(v) > self._problem.l1))
-        most = max(LEAST_SET, GROWTH * len(support), len(support) + missing)
+        most = max(MIN_SET, GROWTH * len(support), len(support) + missing)
         if not self._problem.l1 or most >= size:
             return self._alive
         norms = self._norms[self._alive]
@@ -250,7 +239,7 @@ class CdnRun(Run):
         return chosen
 
     def _improve(self, v) -> None:
-        """Newton steps over a working set."""
+        """Take Newton steps over a working set."""
         problem, loss = self._problem, self._loss
         b = problem.risk.bias(self._s) if self._free else 0.0
         enough = INNER * problem.stop.target(self._primal)
@@ -258,7 +247,7 @@ class CdnRun(Run):
         self._walk(self._working_set(v), enough, b, **how)
 
     def _walk(self, chosen: NDArray[np.int32], enough: float, b: float, **how: Any) -> None:
-        """Newton steps over these columns from w and a free bias; how: of the losses."""
+        """Take Newton steps over these columns from w and a free bias; how: facts of the losses."""
         problem, w = self._problem, self._w.copy()
         if self._free:
             w, self._s = np.append(w, b), self._s + b
@@ -281,22 +270,13 @@ class CdnRun(Run):
         self._passes += entries / max(1, problem.space.X.nnz) + 1
 
     def _most(self) -> int:
-        """Entries of columns that are read before the next look."""
-        first = max(PASSES * self._problem.space.X.nnz, LEAST_ENTRIES)
-        return min(first << min(self._iteration, 20), ENTRIES)
+        """Return how many entries of columns are read before the next look."""
+        first = max(PASSES * self._problem.space.X.nnz, MIN_ENTRIES)
+        return min(first << min(self._iteration, 20), MAX_ENTRIES)
 
     def _progress(self) -> Progress:
-        return Progress(
-            self._iteration,
-            self._passes,
-            self._primal,
-            self._lower,
-            self._primal - self._lower,
-            time.perf_counter() - self._began,
-            kept(self._w),
-            support=len(self._support()),
-            risk=self._risk,
-        )
+        state = self._iteration, self._passes, self._primal, self._lower, constant(self._w)
+        return Progress.since(self._began, *state, support=len(self._support()), risk=self._risk)
 
 
 @record

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dual ascent of the classes of Crammer and Singer over kernel values, a block of rows at a time.
+"""Dual ascent for the classes of Crammer and Singer over kernel values, a block of rows at a time.
 
     problem      min_f  1/2 sum_k |f_k|^2 + sum_i C_i max_k (L(y_i, k) + f_k(x_i) - f_y(x_i)),   C_i
                  = C v_i
     its dual     max    D = - sum_ik alpha_ik L(y_i, k) - 1/2 sum_k alpha_k' K alpha_k,   alpha_ik
     <= C_i [k = y_i],
                         sum_k alpha_ik = 0,   f_k = sum_i alpha_ik K(x_i, .)
-    update       the rows whose own best steps gain most are a block, half of it those that came new
-                 into the last one; their alphas go to the optimum of the block, row after row
+    update       the rows whose own best steps gain most are a block, half of it those that were new
+                 in the last one; their alphas go to the optimum of the block, row after row
                  exactly, on its own square of kernel values (csrc/multiclass/class_blocks.cc), and
                  the scores of all rows follow
     certificate  P at the best f found on lines between its multiples, less D at alpha, both from
@@ -15,8 +15,8 @@
 
 Crammer and Singer, JMLR 2, 2001; Keerthi, Sundararajan, Chang, Hsieh and Lin, KDD 2008, section 3.
 Blocks are those of Joachims, Making large-scale SVM learning practical, 1999. Kernel values and
-scores are float64 throughout. Along a path of C the alphas before, scaled as is best for D, are the
-start. After MOST_STEPS a row (ill-conditioned kernel values) cutting planes go on from alpha, which
+scores are float64 throughout. Along a path of C a run starts at the last alphas, scaled as is best
+for D. After MAX_STEPS a row (ill-conditioned kernel values) cutting planes go on from alpha, which
 is one cut, with the same kernel values.
 """
 
@@ -26,32 +26,30 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import multiclass
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING, ClassVar, NamedTuple
+from svmcut.base.typing import ClassVar, NamedTuple
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes
-from svmcut.solvers.compose import Then
+from svmcut.solvers.compose import Continuation
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Start
 from svmcut.spaces.kernel import Expansion
 from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form, State
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-#: Gaps of so many targets are too far from the end of a run for a search of the line.
+#: The line is searched once the gap is at most so many targets.
 SEARCHED = 20
-#: A block's gap falls to this part of itself, or for so many visits of each of its rows.
+#: A block is done once its gap has fallen to this part, or after so many visits of each row.
 PART, SWEEPS = 0.1, 100
-#: Blocks between two looks, at least.
+#: Fewest blocks between two looks.
 BLOCKS = 5
 #: Steps a row after which cutting planes go on where they can.
-MOST_STEPS = 5000
-LARGEST_DIM = 250_000  # of scores: beyond it the cuts would take memory that the ascent does not
+MAX_STEPS = 5000
+LARGEST_DIM = 250_000  # of scores: the cuts of more need much more memory than the ascent
 
 
 class Best(NamedTuple):
@@ -65,13 +63,8 @@ class Best(NamedTuple):
 
 
 class ClassBlocksRun(Run):
-    """A step after every look at the gap, and every so often in between.
-
-    Parameters
-    ----------
-    problem : Problem
-        CrammerSingerRisk, ClassFunctions.
-    """
+    """A step after every look at the gap, and now and then in between. The problem has
+    CrammerSingerRisk and ClassFunctions."""
 
     def __init__(self, solver: ClassBlocks, problem: Problem, start: Start | None):
         super().__init__(solver, problem, start)
@@ -85,7 +78,7 @@ class ClassBlocksRun(Run):
         self._best = Best(np.zeros((n, K)), np.zeros((n, K)), 0.0, problem.C * value, value)
         self._lower, self._blocks, self._looked, self._due, self._stuck = 0.0, 0, 0, 0, False
         self._newest, self._before = np.zeros(0, np.int64), 0
-        self._then = Then()
+        self._then = Continuation()
         if start is not None and start.fractions is not None:
             self._begin(start.fractions)
         self.fractions = None
@@ -98,7 +91,7 @@ class ClassBlocksRun(Run):
         )
 
     def _begin(self, fractions: NDArray) -> None:
-        """alpha = t fractions, with the t from 0 to C that is best for the dual."""
+        """Set alpha = t fractions, with the t from 0 to C that is best for the dual."""
         s = self._problem.space.compute_scores(fractions)
         gain, squared = self._gain(fractions), float(np.vdot(fractions, s.T))
         t = min(self._problem.C, max(0.0, gain) / squared) if squared > 0 else self._problem.C
@@ -107,7 +100,7 @@ class ClassBlocksRun(Run):
         np.multiply(s, t, out=self._s)
 
     def _bound(self) -> NDArray[np.float64]:
-        """(n, K) what no alpha exceeds."""
+        """Return the upper bounds of alpha, (n, K)."""
         bound = np.zeros(self._shape)
         bound[np.arange(len(bound)), self._problem.risk.y] = self._boxes
         return bound
@@ -129,16 +122,16 @@ class ClassBlocksRun(Run):
         return super().state() | {"before": self._before + self._native.steps}
 
     def __iter__(self) -> Iterator[Progress]:
-        if not self._then.taken:
+        if not self._then.has_begun:
             yield from self._ascend()
-            if not self._then.taken:
+            if not self._then.has_begun:
                 return
         self.fractions = None
         yield from self._then.steps(self, CuttingPlane(), self._problem, self._cuts)
 
     def _ascend(self) -> Iterator[Progress]:
         began, said, stop = time.perf_counter(), time.perf_counter(), self._problem.stop
-        most = MOST_STEPS * len(self._boxes) if self._problem.space.dim <= LARGEST_DIM else np.inf
+        most = MAX_STEPS * len(self._boxes) if self._problem.space.dim <= LARGEST_DIM else np.inf
         try:
             if not self._resumed:
                 self._look()
@@ -149,7 +142,7 @@ class ClassBlocksRun(Run):
             ):
                 if self._looked == self._blocks and self._native.steps + self._before > most:
                     self._settle()
-                    self._then.take(self._progress(began))
+                    self._then.begin_after(self._progress(began))
                     return
                 moved = self._step()
                 if not moved or self._blocks >= self._due:
@@ -162,7 +155,7 @@ class ClassBlocksRun(Run):
             raise Interrupted(self._progress(began)._replace(report=True)) from None
 
     def _cuts(self) -> Start:
-        """The best f, and alpha as one cut."""
+        """Return the best f, and alpha as one cut."""
         problem, C = self._problem, self._problem.C
         coef = (self._alpha / -C).ravel()
         bundle = CutBundle(problem.space, make_qp(problem.qp))
@@ -171,29 +164,28 @@ class ClassBlocksRun(Run):
         )
         return Start(bundle, (self._element(self._best),))
 
-    def _step(self) -> bool:
-        """The next block; False where no row gains, or where the gap seems to be met."""
+    def _step(self) -> int:
+        """Take the next block; return its rows, 0 where none gains or the gap seems to be met."""
         problem, native = self._problem, self._native
         gain, gap = native.gains()
         if self._blocks > self._looked and problem.stop.met(
             self._lower + max(0.0, float(gap.sum())), self._lower
         ):
-            return False
+            return 0
         most = min(self._solver.block, len(gain))
         again = self._newest[gain[self._newest] > 0][: most // 2]
         gain[again] = 0.0
         new = np.argpartition(-gain, most - len(again) - 1)[: most - len(again)]
         self._newest = new = np.sort(new[gain[new] > 0])
         rows = np.sort(np.concatenate([again, new]))
-        if len(rows) == 0:
-            return False
-        values, places = problem.space.rows.look_up(rows)
-        native.ascend(rows, values, places, PART, SWEEPS)
-        self._blocks += 1
-        return True
+        if len(rows):
+            values, places = problem.space.rows.look_up(rows)
+            native.ascend(rows, values, places, PART, SWEEPS)
+            self._blocks += 1
+        return len(rows)
 
     def _gain(self, alpha: NDArray) -> float:
-        """The part of the dual value that is linear."""
+        """Return the linear part of the dual value."""
         y = self._problem.risk.y
         if self._losses is None:
             return float(alpha[np.arange(len(y)), y].sum())
@@ -203,8 +195,8 @@ class ClassBlocksRun(Run):
         return self._gain(self._alpha) - 0.5 * float(np.vdot(self._alpha, self._s.T))
 
     def _look(self, again: bool = False) -> None:
-        """Takes alpha in as a bound and as a point; again: from scores formed anew, as before a
-        claim."""
+        """Take in alpha as a bound and as a point; again: from scores formed anew, as before a run
+        ends."""
         stop, dual = self._problem.stop, self._dual()
         self._search(dual)
         if again or stop.met(self._best.primal, max(dual, self._lower)):
@@ -216,7 +208,7 @@ class ClassBlocksRun(Run):
         self.fractions = self._alpha / self._problem.C
 
     def _settle(self) -> None:
-        """Scores of alpha and of the best f from kernel values alone."""
+        """Form the scores of alpha and of the best f anew from kernel values."""
         self._s[:] = self._problem.space.compute_scores(self._alpha)
         self._lower = max(0.0, self._dual() - 0.5 * self._problem.space.rounding_bound(self._alpha))
         best = self._best
@@ -227,8 +219,8 @@ class ClassBlocksRun(Run):
         if own.primal < self._best.primal:
             self._best = own._replace(alpha=self._alpha.copy())
 
-    def settled(self, progress: Progress) -> Progress:
-        """The last step, from scores formed anew."""
+    def settle(self, progress: Progress) -> Progress:
+        """Return the last step with its certificate from scores formed anew."""
         if self._then.run is not None:
             problem, C, w = self._problem, self._problem.C, progress.solution()
             model = self._then.run.bundle.solve(C, 1e-3 * problem.stop.target(progress.primal) / C)
@@ -247,7 +239,7 @@ class ClassBlocksRun(Run):
         return Best(alpha, s, squared, 0.5 * squared + self._problem.C * value, value)
 
     def _search(self, dual: float) -> None:
-        """Moves the best f to that of alpha where it is better; near the end of the run to the best
+        """Move the best f to that of alpha where it is better; near the end of the run, to the best
         on the line from it to the best multiple of alpha's."""
         C, risk, best = self._problem.C, self._problem.risk, self._best
         own = self._point(self._alpha, np.ascontiguousarray(self._s.T))
@@ -271,36 +263,19 @@ class ClassBlocksRun(Run):
     def _progress(self, began: float) -> Progress:
         best, rows = self._best, self._problem.space.rows
         support = int(np.count_nonzero(self._alpha.any(axis=1)))
-        return Progress(
-            self._blocks + 1,
-            rows.evaluations / max(1, rows.n) ** 2,
-            best.primal,
-            self._lower,
-            best.primal - self._lower,
-            time.perf_counter() - began,
-            lambda: self._element(best),
-            0,
-            support,
-            best.risk,
-            best.risk,
-            rows.evaluations,
-            report=self._looked == self._blocks,
-        )
+        passes, looked = rows.evaluations / max(1, rows.n) ** 2, self._looked == self._blocks
+        state = self._blocks + 1, passes, best.primal, self._lower, lambda: self._element(best)
+        counts = 0, support, best.risk, best.risk, rows.evaluations
+        return Progress.since(began, *state, *counts, report=looked)
 
 
 @record
 class ClassBlocks(Solver):
-    """Dual ascent over blocks of rows.
-
-    Parameters
-    ----------
-    block : int
-        Rows of a block.
-    seconds_between : float
-        Time after which a step says so and no more.
-    """
+    """Dual ascent over blocks of rows."""
 
     run = ClassBlocksRun
     patience: ClassVar[int | None] = 2000
+    #: Rows of a block.
     block: int = 128
+    #: Seconds after which a step reports that time has passed.
     seconds_between: float = 0.5

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs made of runs: one that is followed to its end, and one that another solver goes on from."""
+"""Runs made of runs: one that is watched to its end, and one that hands over to another solver."""
 
 from __future__ import annotations
 
@@ -12,28 +12,10 @@ from svmcut.spec.schemas import OWN, Form, Kept, State
 
 
 class Watched(Kept):
-    """The steps of a run until it ends of itself or makes no progress.
+    """The steps of a run until it ends by itself or makes no progress.
 
-    Parameters
-    ----------
-    solver, problem, start
-        As Solver.start takes them.
-    state : dict or None
-        What `state` gave in another run on the same problem.
-    patience : int or None
-        As of Watch; None for the solver's own.
-
-    Attributes
-    ----------
-    run : Run
-    last : Progress or None
-        Its last step; None before the first.
-    idle : bool
-        Whether it was ended because it makes no progress.
-
-    Raises
-    ------
-    StateError, MemoryError
+    Its arguments are those of Solver.start, the state being one of its own, and a patience for
+    Watch in place of the solver's.
     """
 
     def __init__(
@@ -47,7 +29,9 @@ class Watched(Kept):
         self.run = solver.start(problem, start)
         patience = solver.patience if patience is None else patience
         self._watch = None if patience is None else Watch(patience)
+        #: Its last step; None before the first.
         self.last: Progress | None = None
+        #: Whether it was ended because it makes no progress.
         self.idle = False
         if state is not None:
             self.restore(state)
@@ -65,7 +49,7 @@ class Watched(Kept):
         try:
             for progress in self.run:
                 self.last = progress
-                self.idle = self._watch is not None and self._watch.update(progress)
+                self.idle = self._watch is not None and self._watch.has_stalled(progress)
                 yield progress
                 if self.idle:
                     return
@@ -74,19 +58,14 @@ class Watched(Kept):
             raise
 
 
-class Then(Kept):
-    """What goes on where a run leads no further: its steps are counted on from there, and the bound
-    never falls back.
-
-    Attributes
-    ----------
-    run : Run or None
-        The run that goes on, once it has begun.
-    """
+class Continuation(Kept):
+    """The run of another solver after a first one: its steps are counted on, and the bound never
+    falls back."""
 
     called = "then"
 
     def __init__(self) -> None:
+        #: The run that goes on, once it has begun.
         self.run: Run | None = None
         self._handed: tuple[int, float, float, float] | None = None
         self._saved: State | None = None
@@ -101,12 +80,12 @@ class Then(Kept):
         self._saved = state["next"]
 
     @property
-    def taken(self) -> bool:
-        """Whether the first run is over."""
+    def has_begun(self) -> bool:
+        """True once the first run is over."""
         return self._handed is not None
 
-    def take(self, last: Progress) -> None:
-        """Takes over from this step."""
+    def begin_after(self, last: Progress) -> None:
+        """Take over from this step."""
         self._handed = last.iteration, last.passes, last.seconds, last.dual
 
     def state(self) -> State:
@@ -115,8 +94,8 @@ class Then(Kept):
     def steps(
         self, whole: Run, solver: Solver, problem: Any, start: Callable[[], Start | None]
     ) -> Iterator[Progress]:
-        """Those of the solver, which begins at `start` unless its state was kept; `whole` gets the
-        cuts."""
+        """Yield the steps of the solver, which begins at `start` unless its state was saved;
+        `whole` gets the cuts."""
         assert self._handed is not None
         iteration, passes, seconds, lower = self._handed
         saved, self._saved = self._saved, None
@@ -135,24 +114,24 @@ class Then(Kept):
 
 
 class HandOverRun(Run):
-    """A run of `solver.first`, and what goes on from it; a subclass says when, in __iter__."""
+    """A run of `solver.first`, then of another solver; a subclass says when, in __iter__."""
 
     def __init__(
         self, solver: Any, problem: Any, start: Start | None, patience: int | None = None
     ) -> None:
         super().__init__(solver, problem, start)
-        self._then = Then()
+        self._then = Continuation()
         self._first = Watched(solver.first, problem, start, patience=patience)
 
     def form(self) -> Form:
-        return {"_then": OWN} | ({} if self._then.taken else {"_first": OWN})
+        return {"_then": OWN} | ({} if self._then.has_begun else {"_first": OWN})
 
     def restore(self, state: State) -> None:
         schemas.restore(self, {"_then": OWN}, state)
         super().restore(state)
 
     def _lead(self) -> Iterator[Progress]:
-        """The steps of the first run, whose cuts are those of the whole."""
+        """Yield the steps of the first run and take over its cuts."""
         first = self._first.run
         for progress in self._first:
             self.bundle, self.longest_cut = first.bundle, first.longest_cut

@@ -3,15 +3,14 @@
 
     problem      min_f  P(f) = 1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i))   over the functions
                  of a kernel
-    lower model  M, as in cutting planes, over cuts of r rows drawn from all n: no set of violated
-    rows is ever formed.
-                 A row is drawn as often as its weight v_i says
+    lower model  M, as in cutting planes, over cuts of r rows drawn from all n, so that no set of
+                 violated rows is formed. A row is drawn as often as its weight v_i says
     update       w minimises M; v, the best function, goes to the minimum of P_H on the line from v
                  to w, P_H being P with the mean loss of H, 4 r rows drawn once, of which no cut is
                  made; the next cut is of a fresh sample at u = (1 - mu) v + mu w
     stop         P_H(v) - M(w) <= C epsilon, or p samples in a row that lower P_H(v) by at most C
                  epsilon: their cuts are violated at w by no more than epsilon, or make a model
-                 whose minimum is of no use to v
+                 whose minimum does not help v
     certificate  none; even the primal, P_H(v), is an estimate: the mean loss of v on H is off by B
                  sqrt(log(2 T/delta)/(2 |H|)) at most, with probability 1 - delta, for T rounds and
                  losses up to B
@@ -19,7 +18,7 @@
 Yu and Joachims, Training structural SVMs with kernels using sampled cuts, KDD 2008: Algorithm 2,
 steadied as in Franc and Sonnenburg, ICML 2008. A round costs r times the points of the cuts in
 kernel values: one block gives the scores of the sample and the products of its cut; a cut has its
-scores on H from another. w has seen the rows whose scores are known, so neither v nor its primal
+scores on H from another. w depends on the rows whose scores are known, so neither v nor its primal
 may be chosen by them. The value of p is not legible in the copies of the paper that circulate; the
 default is ours.
 
@@ -35,27 +34,24 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import sparse
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING, ClassVar
+from svmcut.base.typing import ClassVar
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.hinge import BoundHinge
+from svmcut.risks.sampling import HingeSampler
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start
 from svmcut.spaces.protocol import Elements
 from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form, State
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.risks.sampling import HingeSampler
-
 #: Rows of H by draws of a cut.
 _HELD = 4
 #: Share of v below which an idle cut goes.
-_LEAST = 1e-4
+_MIN_SHARE = 1e-4
 
 
 class Points:
@@ -68,13 +64,8 @@ class Points:
 
 
 class SampleSpace(Elements):
-    """Sparse expansions whose products are read from one block of kernel values, that of the last
-    sample.
-
-    Parameters
-    ----------
-    rows : KernelRows
-    """
+    """Sparse expansions over KernelRows whose products are read from one block of kernel values,
+    that of the last sample."""
 
     def __init__(self, rows):
         self._rows = rows
@@ -83,7 +74,7 @@ class SampleSpace(Elements):
         self._block = np.zeros((0, 0), np.float32)
 
     def hold(self, held: NDArray) -> None:
-        """From here on elements keep their scores at these rows."""
+        """Have elements keep their scores at these rows from here on."""
         self._held = held
 
     def kinds(self) -> schemas.Kinds:
@@ -91,16 +82,16 @@ class SampleSpace(Elements):
         return schemas.Kinds(element, element, schemas.anything, schemas.anything)
 
     def look(self, sample: NDArray, elements: list[Points]) -> None:
-        """Evaluates the sample (increasing, each once) against the points of these elements and
-        against itself."""
+        """Evaluate the sample (increasing, each once) against the points of these elements and
+        itself."""
         self._sample, self._elements = sample, elements
         self._block = self._rows.block_between(
             sample, np.concatenate([*(e.points for e in elements), sample])
         )
 
     def scores(self, weights: NDArray) -> NDArray[np.float64]:
-        """(k, sample) sums of the elements with weights (k, elements); float32 products, as exact
-        as kernel values."""
+        """Return sums of the elements with weights (k, elements), (k, sample); float32 products,
+        as exact as kernel values."""
         coef = np.concatenate([*(e.coef for e in self._elements), np.zeros(len(self._sample))])
         lengths = [len(e.points) for e in self._elements] + [len(self._sample)]
         dense = (coef * np.repeat(np.pad(weights, ((0, 0), (0, 1))), lengths, axis=1)).astype(
@@ -109,7 +100,7 @@ class SampleSpace(Elements):
         return (dense @ self._block.T).astype(np.float64)
 
     def element(self, points: NDArray, coef: NDArray) -> Points:
-        """The element with these coefficients at rows of the sample."""
+        """Return the element with these coefficients at rows of the sample."""
         scores = coef.astype(np.float32) @ self._rows.block_between(points, self._held)
         return Points(points, coef, scores.astype(np.float64))
 
@@ -119,8 +110,8 @@ class SampleSpace(Elements):
         )
 
     def dots(self, elements, a: Points) -> NDArray[np.float64]:
-        """Of the elements looked at and, last, of a itself, which stands on points of the
-        sample."""
+        """Return the dot products of a, on points of the sample, with the elements looked at and,
+        last, with itself."""
         dense = np.zeros(len(self._sample), np.float32)
         dense[np.searchsorted(self._sample, a.points)] = a.coef
         pull = (dense @ self._block).astype(np.float64)
@@ -148,42 +139,36 @@ class SampleSpace(Elements):
 
 
 class SampledBundle(CutBundle):
-    """A bundle whose every number comes from its Gram matrix, since nobody asks it for a
-    certificate.
-
-    Attributes
-    ----------
-    best : (k,) float64
-        Multipliers of v, as beta are of w; v = -C sum_t best_t a_t.
-    """
+    """A bundle whose numbers all come from its Gram matrix, as it needs no certificate."""
 
     @property
     def best(self) -> NDArray[np.float64]:
+        """The multipliers of v, (k,), as beta are of w; v = -C sum_t best_t a_t."""
         return self._near
 
     def minimise(self, C: float, tol: float) -> tuple[float, float]:
-        """Slack and |w|^2 of the minimum of the lower model."""
+        """Minimise the lower model; return slack and |w|^2 there."""
         self._maximise_dual(C, tol)
         k = len(self._elements)
         slack = max(0.0, float(np.max(self._b[:k] - C * (self._H[:k, :k] @ self.beta))))
         return slack, self.product(C, self.beta, self.beta)
 
     def product(self, C: float, one: NDArray, other: NDArray) -> float:
-        """The dot product of the functions with these multipliers."""
+        """Return the dot product of the functions with these multipliers."""
         k = len(self._elements)
         return float(C * C * (one @ (self._H[:k, :k] @ other)))
 
-    def held(self, C: float, multipliers: NDArray) -> NDArray[np.float64]:
-        """Scores at the rows of H of the function with these multipliers."""
+    def held_scores(self, C: float, multipliers: NDArray) -> NDArray[np.float64]:
+        """Return the scores at the rows of H of the function with these multipliers."""
         return self.space.combine(*self._terms(C, multipliers)).scores
 
     def move(self, t: float) -> None:
-        """v to (1 - t) v + t w."""
+        """Move v to (1 - t) v + t w."""
         self._near = (1 - t) * self._near + t * self.beta
 
     def prune(self, max_idle: int) -> int:
-        """As CutBundle.prune, but for the cuts that v needs."""
-        weighty = self.best >= _LEAST
+        """Drop idle cuts as CutBundle.prune does, except those that v needs."""
+        weighty = self.best >= _MIN_SHARE
         self._idle[weighty] = np.minimum(self._idle[weighty], max_idle - 1)
         dropped = super().prune(max_idle)
         self._near[0] += 1.0 - float(self._near.sum())  # the flat plane takes what the others leave
@@ -191,7 +176,7 @@ class SampledBundle(CutBundle):
 
 
 class ConstantCutsRun(Run):
-    """A step after every sample; primal is P_H(v), dual nan, gap what it is above the model."""
+    """A step after every sample; primal is P_H(v), dual nan, gap the height above the model."""
 
     def __init__(self, solver: ConstantCuts, problem: Problem, start: Start | None):
         super().__init__(solver, problem, start)
@@ -208,7 +193,7 @@ class ConstantCutsRun(Run):
 
     def restore(self, state: State) -> None:
         super().restore(state)
-        self._iteration -= 1  # the step that it told of comes again
+        self._iteration -= 1  # its last step is reported again
 
     def form(self) -> Form:
         return {
@@ -221,29 +206,16 @@ class ConstantCutsRun(Run):
         }
 
     def __iter__(self) -> Iterator[Progress]:
-        solver = self._solver
-        problem = self._problem
-        bundle = self.bundle
-        started = time.perf_counter()
-        C, (primal, risk) = problem.C, self._primal()
+        solver, problem, bundle = self._solver, self._problem, self.bundle
+        started, C, (primal, risk) = time.perf_counter(), problem.C, self._primal()
         while True:
             self._iteration += 1
             gap = primal - 0.5 * self._squared - C * self._slack
             target = problem.stop.target(primal)
             solution = partial(bundle.space.combine, -C * bundle.best[1:], bundle.elements())
-            yield Progress(
-                self._iteration,
-                0.0,
-                primal,
-                math.nan,
-                gap,
-                time.perf_counter() - started,
-                solution,
-                len(bundle),
-                bundle.support,
-                self._slack,
-                risk,
-            )
+            seconds, cuts = time.perf_counter() - started, (len(bundle), bundle.support)
+            state = self._iteration, 0.0, primal, math.nan, gap, seconds, solution
+            yield Progress(*state, *cuts, self._slack, risk)
             if gap <= target or self._calm == solver.p:
                 return
             self._step(target)
@@ -251,14 +223,14 @@ class ConstantCutsRun(Run):
             self._calm = self._calm + 1 if before - primal <= target else 0
 
     def _primal(self) -> tuple[float, float]:
-        """P_H(v), and R there."""
+        """Return P_H(v), and R there."""
         bundle, C = self.bundle, self._problem.C
-        risk = self._risk.linearize(bundle.held(C, bundle.best)).value
+        risk = self._risk.linearize(bundle.held_scores(C, bundle.best)).value
         return 0.5 * bundle.product(C, bundle.best, bundle.best) + C * risk, risk
 
     def _step(self, target: float) -> None:
-        """A sample, and where its cut is violated at w a new model and the search on the line to
-        its minimum."""
+        """Draw a sample; where its cut is violated at w, minimise the model with it and search the
+        line to the minimum."""
         solver, bundle, C, space = self._solver, self.bundle, self._problem.C, self._problem.space
         drawn = solver.sampler.points(self._rng, solver.r)
         sample, place = np.unique(drawn, return_inverse=True)
@@ -272,10 +244,10 @@ class ConstantCutsRun(Run):
         bundle.add(Cut(space.element(draw.points, draw.coef), draw.offset, draw.value))
         self._slack, self._squared = bundle.minimise(C, 0.1 * target / C)
         best, w = bundle.best, bundle.beta
-        s = bundle.held(C, best)
+        s = bundle.held_scores(C, best)
         cross = bundle.product(C, best, w)
         squared = bundle.product(C, best, best)
-        rates = bundle.held(C, w) - s
+        rates = bundle.held_scores(C, w) - s
         t = self._risk.line_minimum(
             s, rates, cross - squared, self._squared - 2 * cross + squared, C
         )
@@ -285,27 +257,17 @@ class ConstantCutsRun(Run):
 
 @record
 class ConstantCuts(Solver):
-    """The constant-time algorithm; the space of its problems is a SampleSpace.
-
-    Parameters
-    ----------
-    sampler : HingeSampler
-    r : int
-        Draws for a cut.
-    p : int
-        See the head of this file.
-    seed : int
-    max_idle : int
-        Solutions a cut may stay without a multiplier.
-    mu : float
-        Where between v (0) and w (1) the next cut is made.
-    """
+    """The constant-time algorithm; the space of its problems is a SampleSpace."""
 
     run = ConstantCutsRun
     patience: ClassVar[int | None] = 200
     sampler: HingeSampler
+    #: Draws for a cut.
     r: int
+    #: Samples without gain that end a run; see the head of this file.
     p: int
     seed: int
+    #: Solutions that a cut may stay without a multiplier.
     max_idle: int = 20
+    #: The place of the next cut between v (0) and w (1).
     mu: float = 0.3

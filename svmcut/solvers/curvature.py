@@ -15,58 +15,49 @@ changes      where a curvature is one of two numbers, A'BA is the last one and w
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import newton as native
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
+from svmcut.risks.smoothed import Smoothed, SmoothedRisk
 from svmcut.solvers.auto import DENSE_DIM
+from svmcut.spaces.linear import ArraySpace, LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.schemas import Form, Kept
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from svmcut.risks.smoothed import Smoothed, SmoothedRisk
-    from svmcut.spaces.linear import ArraySpace, LinearSpace
-
-FULL_DIM = 128  # up to here it is, however many nonzeros a row has
-FEW_NONZEROS = (
-    80  # of a row on average: its outer product costs less than some twenty products with it
-)
-FACTOR = 0.01  # half the time of the factors by dim^3, by that of a product by its nonzeros
-CG_STEPS, CG_REST = 200, 0.1  # most products of a step, and the part of the gradient they may leave
+#: Features up to which the Hessian is factorised, however many nonzeros a row has.
+FULL_DIM = 128
+#: Mean nonzeros of a row up to which its outer product costs less than twenty products with it.
+FEW_NONZEROS = 80
+#: Half the time of the factors by dim^3, over that of a product by its nonzeros.
+FACTOR = 0.01
+#: Most products of a step, and the part of the gradient that they may leave.
+CG_STEPS, CG_REST = 200, 0.1
 
 
 def border(space: Any, at: Smoothed) -> tuple[Any, float] | None:
-    """(h / sum bends, sum bends) of a free bias, h an element of the space; None without one, or
-    without curvatures."""
+    """Return (h / sum bends, sum bends) of a free bias, h an element of the space; None without a
+    free bias or curvatures."""
     return None if at.shares is None or not len(at.rows) else (space.adjoint(at.shares), at.total)
 
 
 class Curvature(Kept):
-    """What a minimisation on features knows of its Hessian from step to step.
-
-    Attributes
-    ----------
-    factored : bool
-        Whether it is formed and factorised.
-    products : int
-        With the Hessian, by all steps.
-    before : ((dim, dim) float64, (n,) float64) or None
-        A'BA of the last step, lower triangle, and its curvatures, where the next one changes it.
-    passes : float
-        Over the features, by the last step.
-    """
+    """The Hessian of a minimisation on features, from step to step."""
 
     called = "curvature"
 
     def __init__(self, space: LinearSpace, risk: SmoothedRisk):
         self._space, self._has_two_curvatures = space, risk.has_two_curvatures
         cheap = risk.has_narrow_band or space.X.nnz <= FEW_NONZEROS * space.n_rows
+        #: Whether the Hessian is formed and factorised.
         self.factored = space.dim <= FULL_DIM or (space.dim <= DENSE_DIM and cheap)
+        #: A'BA (dim, dim) of the last step, lower triangle, and its curvatures (n,), where the next
+        #: one changes it.
         self.before: tuple[NDArray, NDArray] | None = None
+        #: Passes over the features of the last step; products with the Hessian of all steps.
         self.passes, self.products = 0.0, 0
 
     def form(self) -> Form:
@@ -79,17 +70,17 @@ class Curvature(Kept):
         }
 
     def direction(self, at: Smoothed, C: float, gradient: NDArray) -> NDArray[np.float64]:
-        """p; to CG_REST of the gradient, where it is not factorised."""
+        """Return the step p, to CG_REST of the gradient where the Hessian is not factorised."""
         space, scale, self.passes = self._space, C / at.width, 0.0
         free = border(space, at)
         if not self.factored:
-            most = self._worth(len(at.rows))
+            most = self._max_products(len(at.rows))
             p, products = self.conjugate_gradients(at, scale, gradient, free, most)
             self.products += products
             self.factored = products == most and space.dim <= DENSE_DIM
             if not self.factored:
                 return p
-        H, p = self._formed(at), -gradient
+        H, p = self._form_hessian(at), -gradient
         if free:
             mean, total = free
             H -= np.multiply.outer(total * mean, mean)
@@ -97,8 +88,8 @@ class Curvature(Kept):
             return p
         return self.conjugate_gradients(at, scale, gradient, free)[0]
 
-    def _formed(self, at: Smoothed) -> NDArray[np.float64]:
-        """sum bends x x', lower triangle, the caller's to change."""
+    def _form_hessian(self, at: Smoothed) -> NDArray[np.float64]:
+        """Form sum bends x x', lower triangle, in an array that the caller may change."""
         space, rows, bends, last = self._space, at.rows, at.bends, None
         if self.before is not None and bends is not None:
             H, known = self.before
@@ -114,9 +105,9 @@ class Curvature(Kept):
             self.before = out.copy(), at.bends
         return out
 
-    def _worth(self, rows: int) -> int:
-        """The products with the Hessian of so many rows that are left of those that cost half of
-        what its factors do, if it may have some."""
+    def _max_products(self, rows: int) -> int:
+        """Return how many more products with the Hessian of so many rows a step may take before
+        they have cost half as much as factors; without limit where it is never factorised."""
         dim, nonzeros = self._space.dim, self._space.X.nnz / max(1, self._space.n_rows)
         if dim > DENSE_DIM:
             return CG_STEPS
@@ -126,7 +117,7 @@ class Curvature(Kept):
     def conjugate_gradients(
         self, at: Smoothed, scale: float, gradient, free, most: int = CG_STEPS, rest=CG_REST
     ):
-        """As the function of this name."""
+        """Solve by the function of this name; count the passes."""
         space = self._space
 
         def product(q: NDArray) -> NDArray[np.float64]:
@@ -144,7 +135,7 @@ class Curvature(Kept):
         return conjugate_gradients(product, ahead, gradient, space, most, rest)
 
     def _preconditioner(self, at: Smoothed, scale: float) -> NDArray[np.float64]:
-        """(dim,) 1 / sqrt(diagonal of I + scale A'BA)."""
+        """Return 1 / sqrt(diagonal of I + scale A'BA), (dim,)."""
         space = self._space
         diagonal = space.zero()
         native.band_diagonal(space.rows, at.rows, space.bias, diagonal, space.threads, at.bends)
@@ -153,7 +144,7 @@ class Curvature(Kept):
 
 
 def preconditioner(diagonal: NDArray, scale: float) -> NDArray[np.float64]:
-    """(dim,) 1 / sqrt(1 + scale diagonal), in its place."""
+    """Turn a diagonal (dim,) into 1 / sqrt(1 + scale diagonal), in its place."""
     diagonal *= scale
     diagonal += 1.0
     np.sqrt(diagonal, out=diagonal)
@@ -168,15 +159,11 @@ def conjugate_gradients(
     most: int = CG_STEPS,
     rest: float = CG_REST,
 ) -> tuple[NDArray[np.float64], int]:
-    """(p, products): p to a residual of `rest` of the gradient, both measured by the inverse of the
-    preconditioner, or as far as so many products lead.
+    """Return (p, products): p to a residual of `rest` of the gradient, both measured by the inverse
+    of the preconditioner, or as far as so many products lead.
 
-    Parameters
-    ----------
-    product : callable
-        (I + C A'BA) q of a q that changes afterwards, as a new array.
-    ahead : (dim,) float64
-        The inverse of the preconditioner.
+    `product` gives (I + C A'BA) q as a new array, q changing afterwards; `ahead` (dim,) is the
+    inverse of the preconditioner.
     """
     p, r = space.zero(), -gradient
     q = ahead * r

@@ -41,20 +41,20 @@ from svmcut.base.typing import NamedTuple
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.cutting.oracle import REFRESH, Line, Oracle, Point
 from svmcut.qp import make_qp
-from svmcut.solvers.protocol import CuttingProblem, Progress, Run, Solver, Stall, Start, kept
+from svmcut.solvers.protocol import CuttingProblem, Progress, Run, Solver, Stall, Start, constant
 from svmcut.spaces.rows import RowSpace
 from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form
 
 TINY = 1e-300
-# iterations without a smaller gap after which the query is that of the model alone, which cannot
-# stall
+#: Iterations without a smaller gap after which the query is that of the model alone, which cannot
+#: stall.
 NULL_STEPS = 8
-# the dual of few rows is solved as a whole after so many iterations: soon, else one for so many
-# rows, at least
-SOON, WHOLE_ROWS, WHOLE_LEAST = 3, 3, 40
-# iterations without a smaller gap, and in all, that end a run whose whole dual was solved
-AFTER_WHOLE, MOST_AFTER = 40, 100
+#: The dual of few rows is solved as a whole after SOON iterations, else after one for every
+#: WHOLE_ROWS rows, at least MIN_WHOLE.
+SOON, WHOLE_ROWS, MIN_WHOLE = 3, 3, 40
+#: Iterations without a smaller gap, and in all, that end a run whose whole dual was solved.
+AFTER_WHOLE, MAX_AFTER = 40, 100
 
 
 class Iterate(NamedTuple):
@@ -64,24 +64,24 @@ class Iterate(NamedTuple):
     primal: float
 
 
-def _valued(point: Point, C: float) -> Iterate:
+def _evaluate(point: Point, C: float) -> Iterate:
     return Iterate(point, 0.5 * point.squared + C * point.risk)
 
 
-def _verified(oracle: Oracle, C: float, best: Iterate) -> Iterate:
-    """The point as the oracle finds it afresh; the primal changes where that is more than
+def _verify(oracle: Oracle, C: float, best: Iterate) -> Iterate:
+    """Evaluate a point afresh; its primal changes only where the difference is more than
     rounding."""
-    fresh = _valued(oracle.at(best.point.w), C)
+    fresh = _evaluate(oracle.at(best.point.w), C)
     same = abs(fresh.primal - best.primal) <= 1e-13 * fresh.primal
     return fresh._replace(primal=best.primal) if same else fresh
 
 
 def _next_mu(mu: float, t: float, promised: float) -> float:
-    """The weight of (mu/2) |w - v|^2 after a step of length t, 1 being the model's minimiser.
+    """Return the weight of (mu/2) |w - v|^2 after a step of length t, the model's minimiser at 1.
 
     promised is the fall from P(v) to the model's value there, as a part of the gap: where it is
-    small the model is right as far as mu lets it see, and what is left of the gap lies beyond.
-    Where the step is short the model is not.
+    small the model is right near v, and the rest of the gap lies further away. Where the step is
+    short the model is wrong.
     """
     if t > 0.9 or promised < 0.3:
         return max(0.5 * mu, 1e-3)
@@ -89,11 +89,11 @@ def _next_mu(mu: float, t: float, promised: float) -> float:
 
 
 def _step(line: Line, best: Iterate, C: float, gap: float) -> tuple[Iterate, float]:
-    """The minimum of P on the line and its place there; the best point and 0 where P does not
-    fall."""
+    """Return the minimum of P on the line and its place there; the best point and 0 where P does
+    not fall."""
     t = line.minimum(C, gap)
     if t > 0:
-        moved = _valued(line.point(t), C)
+        moved = _evaluate(line.point(t), C)
         if moved.primal < best.primal:
             return moved, t
     return best, 0.0
@@ -109,7 +109,7 @@ class CuttingPlaneRun(Run):
         space, qp = self._oracle.space, make_qp(problem.qp)
         self._ends, self._mu = False, solver.mu if solver.line_search else 0.0
         rows = getattr(getattr(space, "X", None), "n_rows", 0)
-        self._whole_at = SOON if solver.soon else max(WHOLE_LEAST, rows // WHOLE_ROWS)
+        self._whole_at = SOON if solver.soon else max(MIN_WHOLE, rows // WHOLE_ROWS)
         self._iteration, self._lower, self._slack, self._passes = 1, 0.0, 0.0, 1.0
         self._best: Iterate
         self._cut: Cut
@@ -126,13 +126,8 @@ class CuttingPlaneRun(Run):
         return parts | {"_best": best, "_cut": cut, "_ends": schemas.flag} | reals | counts
 
     def __iter__(self) -> Iterator[Progress]:
-        solver = self._solver
-        oracle = self._oracle
-        bundle = self.bundle
-        stall = self._stall
-        C = self._problem.C
-        started = time.perf_counter()
-        stop = self._problem.stop
+        solver, oracle, bundle, stall = self._solver, self._oracle, self.bundle, self._stall
+        C, stop, started = self._problem.C, self._problem.stop, time.perf_counter()
         first_mu = solver.mu if solver.line_search else 0.0
         if not self._resumed:
             self._begin()
@@ -141,19 +136,9 @@ class CuttingPlaneRun(Run):
                 self._judge()
             self._resumed = False
             best = self._best
-            yield Progress(
-                self._iteration,
-                self._passes,
-                best.primal,
-                self._lower,
-                best.primal - self._lower,
-                time.perf_counter() - started,
-                kept(best.point.w),
-                len(bundle),
-                bundle.support,
-                self._slack,
-                best.point.risk,
-            )
+            state = self._iteration, self._passes, best.primal, self._lower, constant(best.point.w)
+            cuts = len(bundle), bundle.support, self._slack
+            yield Progress.since(started, *state, *cuts, best.point.risk)
             if self._ends:
                 return
             bundle.add(self._cut)
@@ -179,14 +164,15 @@ class CuttingPlaneRun(Run):
                 self._cut = line.cut(t, solver.overshoot)
                 self._mu = self._mu and _next_mu(self._mu, t, promised)
             else:
-                reached = _valued(oracle.at(model.w), C)
+                reached = _evaluate(oracle.at(model.w), C)
                 self._cut = oracle.cut(reached.point)
                 self._best = min(best, reached, key=_primal)
             if self._iteration == self._whole_at:
                 self._take_whole()
 
     def _take_whole(self) -> None:
-        """The cut of the whole dual, where rows are few, in the place of the next; its point."""
+        """Replace the next cut by that of the whole dual where rows are few, and move to its
+        point."""
         if not self._solver.line_search or not self._is_few:
             return
         from svmcut.solvers.few_rows import solve_whole
@@ -199,7 +185,7 @@ class CuttingPlaneRun(Run):
         points = [v] if isinstance(space, RowSpace) else [v, whole.w]
         for w in points:
             best, gap = self._best, self._best.primal - self._lower
-            reached = _valued(self._oracle.at(w), C)
+            reached = _evaluate(self._oracle.at(w), C)
             line = self._oracle.line(best.point, w, reached.point.squared)
             self._best = min(_step(line, best, C, gap)[0], reached, key=_primal)
         self._cut = Cut(a, whole.offset, self._best.point.risk, whole.coef)
@@ -208,37 +194,37 @@ class CuttingPlaneRun(Run):
 
     @property
     def _is_few(self) -> bool:
-        """Whether the whole dual is soon solved."""
+        """True where the whole dual is quickly solved."""
         from svmcut.solvers.few_rows import is_few
 
         return is_few(self._problem)
 
     def _begin(self) -> None:
-        """The first point, its cut, lower bound, slack and passes."""
+        """Set the first point, its cut, lower bound, slack and passes."""
         oracle, C, start = self._oracle, self._problem.C, self._start
-        best = _valued(oracle.at(oracle.space.zero()), C)
+        best = _evaluate(oracle.at(oracle.space.zero()), C)
         if start:
             model = self.bundle.solve(C, 0.01 * self._problem.stop.target(best.primal) / C)
             self._lower, self._slack = max(0.0, model.lower), model.slack
             for w in (*start.points, model.w):
-                best = min(best, _valued(oracle.at(w), C), key=_primal)
+                best = min(best, _evaluate(oracle.at(w), C), key=_primal)
                 self._passes += 1
         self._best, self._cut = best, oracle.cut(best.point)
 
     def _judge(self) -> None:
-        """Sets `_ends`, at a best point whose scores are formed afresh where its own were carried
-        for long."""
+        """Set `_ends`, at a best point whose scores are formed afresh where they were carried for
+        long."""
         stop, stall = self._problem.stop, self._stall
-        self._ends = stop.met(self._best.primal, self._lower) or stall.update(
+        self._ends = stop.met(self._best.primal, self._lower) or stall.has_stalled(
             self._best.primal - self._lower
         )
         after = self._iteration - self._whole_at
-        if after > 0 and (stall.since >= AFTER_WHOLE or after >= MOST_AFTER):
+        if after > 0 and (stall.since >= AFTER_WHOLE or after >= MAX_AFTER):
             self._ends = self._ends or self._is_few
         if self._best.point.age and (self._ends or self._best.point.age >= REFRESH):
-            self._best = _verified(self._oracle, self._problem.C, self._best)
+            self._best = _verify(self._oracle, self._problem.C, self._best)
             self._passes += 1
-            self._ends = stop.met(self._best.primal, self._lower) or stall.over
+            self._ends = stop.met(self._best.primal, self._lower) or stall.is_over
 
 
 def _primal(iterate: Iterate) -> float:
@@ -247,26 +233,17 @@ def _primal(iterate: Iterate) -> float:
 
 @record
 class CuttingPlane(Solver):
-    """Cutting planes over any risk and any space.
-
-    Parameters
-    ----------
-    line_search : bool
-        False for the algorithm as printed in the paper.
-    max_idle : int
-        Solutions a cut may stay without a multiplier; 0 keeps all.
-    overshoot : float
-        The query lies at (1 - overshoot) best + overshoot minimiser.
-    soon : bool
-        Whether the dual of few rows is solved as a whole after SOON iterations.
-    mu : float
-        Of the first model, see the head of the module; 0 for none at all. Without line search there
-        is none.
-    """
+    """Cutting planes over any risk and any space."""
 
     run = CuttingPlaneRun
+    #: False for the algorithm as printed in the paper.
     line_search: bool = True
+    #: Solutions a cut may stay without a multiplier; 0 keeps all.
     max_idle: int = 50
+    #: The query lies at (1 - overshoot) best + overshoot minimiser.
     overshoot: float = 0.1
+    #: Whether the dual of few rows is solved as a whole after SOON iterations.
     soon: bool = False
+    #: Of the first model, see the head of the module; 0 for none at all. Without line search there
+    #: is none.
     mu: float = 1.0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What dual coordinate descent is for any loss: epochs between exact looks at the gap, and when to
-give up."""
+"""Dual coordinate descent for any loss: epochs between exact looks at the gap, and the rule for
+handing over."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ import math
 from collections.abc import Generator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import sparse
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.solvers.auto import epochs_between_looks
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start
 from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form, State
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 def squared_norms(space: Any) -> NDArray[np.float64]:
-    """(n,) |x_i|^2 of the rows with their constant feature."""
+    """Return |x_i|^2 (n,) of the rows with their constant feature."""
     norms = np.empty(space.X.n_rows)
     sparse.row_norms(space.rows, norms, space.threads)
     norms += space.bias**2
@@ -32,7 +30,7 @@ def squared_norms(space: Any) -> NDArray[np.float64]:
 def hinge_cut(
     fractions: NDArray, signs: NDArray, v: NDArray | None
 ) -> tuple[NDArray[np.float64], float]:
-    """Coefficients and offset of the cut that alpha / C_i of the hinge are."""
+    """Return coefficients and offset of the cut of the hinge that alpha / C_i are."""
     parts = fractions if v is None else v * fractions
     coef = parts * signs
     np.negative(coef, out=coef)
@@ -40,11 +38,12 @@ def hinge_cut(
 
 
 class DescentRun(FractionalRun):
-    """A step after every exact look at the gap. It begins at the fractions of the start, where that
-    has some."""
+    """A step after every exact look at the gap. It begins at the fractions of the start, if any."""
 
-    _boxes: Any  # C of every row: (n,) float64, or a number
-    _newton: bool  # whether Newton's method could go on
+    #: C of every row: (n,) float64, or a number.
+    _boxes: Any
+    #: Whether Newton's method may take over.
+    _newton: bool
 
     def __init__(self, solver: Solver, problem: Problem, start: Start | None):
         super().__init__(solver, problem, start)
@@ -60,7 +59,7 @@ class DescentRun(FractionalRun):
         self._foreseen = math.inf
 
     def _multipliers(self, most: NDArray | None) -> schemas.Check:
-        """What alpha may be where these are its largest values, or the fractions without."""
+        """Return the check of alpha up to these values, or of the fractions without."""
         raise NotImplementedError
 
     def form(self) -> Form:
@@ -82,11 +81,11 @@ class DescentRun(FractionalRun):
         return schemas.state_of(self, self._descent_form())
 
     def _cut(self) -> tuple[NDArray[np.float64], float]:
-        """Coefficients and offset of the cut that alpha is, whose fractions are set."""
+        """Set the fractions of alpha; return coefficients and offset of their cut."""
         raise NotImplementedError
 
     def _look(self) -> NDArray[np.float64]:
-        """Takes alpha in as a cut and as a point; the scores of its w."""
+        """Take in alpha as a cut and as a point; return the scores of its w."""
         space = self._problem.space
         coef, offset = self._cut()
         a = space.adjoint(coef)
@@ -99,9 +98,9 @@ class DescentRun(FractionalRun):
         self.cut(a, offset, self.risk, coef, known)
         return s
 
-    def _rounds(self, descent: Any, saved: State | None) -> Generator[Progress, None, bool]:
-        """Epochs of the compiled loop until the gap is met, or another solver should go on, which
-        is True."""
+    def _run_epochs(self, descent: Any, saved: State | None) -> Generator[Progress, None, bool]:
+        """Yield after epochs of the compiled loop until the gap is met; return True where another
+        solver should go on."""
         self._native = descent
         space, C, n = self._problem.space, self._problem.C, len(self._alpha)
         block = epochs_between_looks(n, space.X.nnz)
@@ -119,28 +118,28 @@ class DescentRun(FractionalRun):
                 s = self._look()
             else:
                 s = space.scores(self._w)
-            met = self.met()
+            met = self.is_met()
             yield self.progress(again=saved is not None)
             saved = None
             if met:
                 return False
             epochs, gap = self._last
-            if epochs and self._leaves(
-                self._predicted(gap / self.gap, descent.epochs - epochs, descent.active / n)
+            if epochs and self._should_hand_over(
+                self._predict_epochs(gap / self.gap, descent.epochs - epochs, descent.active / n)
             ):
                 return True
-            if self._stall.update(self.gap):
+            if self._stall.has_stalled(self.gap):
                 return True
             self._ratio = min(max(self.gap / descent.gap, 0.3), 1.5) if descent.gap > 0 else 1.0
             descent.wake(C, s)
 
-    def _predicted(self, fall: float, epochs: int, share: float) -> float:
-        """Epochs of all rows a gap needs yet that fell to 1 / fall of itself in so many, of that
-        share of them."""
+    def _predict_epochs(self, fall: float, epochs: int, share: float) -> float:
+        """Return the epochs of all rows that a gap still needs which fell by this factor in so many
+        epochs of a share of them."""
         if not fall > 1 or self.target <= 0:
             return math.inf
         return share * epochs * math.log(self.gap / self.target) / math.log(fall)
 
-    def _leaves(self, epochs: float) -> bool:
-        """Whether another solver should go on where so many epochs are predicted."""
+    def _should_hand_over(self, epochs: float) -> bool:
+        """Tell whether another solver should go on where so many epochs are predicted."""
         return self._newton and epochs > self._solver.max_epochs

@@ -8,16 +8,16 @@
     certificate  c_i = alpha_i / C_i is a cut; P on the line from the best point so far to the best
                  multiple of w
 
-The fastest of the trainers here on sparse rows with many features. Hsieh, Chang, Lin, Keerthi and
+The fastest of the solvers here on sparse rows with many features. Hsieh, Chang, Lin, Keerthi and
 Sundararajan, ICML 2008, Algorithm 3.
 
 Deviations from the paper: the constant feature has its own weight and X is not copied; the run ends
 at a duality gap and not at a projected gradient; the exact gap is computed when the sum of the gaps
-met on the way says that it is due. Where features are few and the epochs to come are predicted to
-cost more than Newton's method, which with a thousand dense features is a few hundred epochs, that
-goes on from the point reached; where rows are few and so ill-conditioned that the epochs to come
-cost more than the Gram matrix and steps on it, those do if they may (gram_smo.py,
-benchmarks/ill_conditioned.py); where it stalls, cutting planes do.
+of single steps says that it is due. Newton's method goes on from the point reached where features
+are few and the epochs to come are predicted to cost more than it does: with a thousand dense
+features, a few hundred epochs. Steps on the Gram matrix go on, if allowed, where rows are few and
+so ill-conditioned that the epochs to come cost more (gram_smo.py, benchmarks/ill_conditioned.py);
+cutting planes go on where the descent stalls.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ import math
 from collections.abc import Generator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import dual_cd
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.auto import (
     EPOCHS,
+    can_newton_follow,
     epoch_seconds,
     gram_seconds,
-    newton_may_follow,
     newton_step,
 )
 from svmcut.solvers.descent import DescentRun, hinge_cut, squared_norms
@@ -43,17 +43,14 @@ from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.schemas import Form, State
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 class DualCdRun(DescentRun):
-    """The hinge: its multipliers have a box, and the cut at 0 may be the end."""
+    """The descent of the hinge: its multipliers have a box, and the cut at 0 may be the optimum."""
 
     def __init__(self, solver: DualCd, problem: Problem, start: Start | None):
         super().__init__(solver, problem, start)
         n = len(self._alpha)
-        self._newton = newton_may_follow(n, problem.space.dim)
+        self._newton = can_newton_follow(n, problem.space.dim)
         self._gram, self._slow = False, 0
         self._boxes = boxes(problem.C, problem.risk.weights)
         self._total = total(problem.risk.weights, n)
@@ -75,9 +72,9 @@ class DualCdRun(DescentRun):
 
         return Newton()
 
-    def _leaves(self, epochs: float) -> bool:
-        """Two looks in a row must have the epochs to come cost more than what would go on: Newton's
-        method, where features are few, or steps on the Gram matrix."""
+    def _should_hand_over(self, epochs: float) -> bool:
+        """Tell whether, two looks in a row, the epochs to come cost more than the solver that would
+        take over: Newton's method, where features are few, or steps on the Gram matrix."""
         space = self._problem.space
         n, nnz = space.X.n_rows, space.X.nnz
         if self._newton:
@@ -118,12 +115,12 @@ class DualCdRun(DescentRun):
                 if not resumed:
                     self.fractions = np.ones(n)
                     self.search(w, space.scores(w))
-                    met = self.met()
+                    is_met = self.is_met()
                     yield self.progress()
-                    if met:
+                    if is_met:
                         return False
         descent = dual_cd.Descent(rows, signs, norms, space.bias, alpha, w, self._solver.seed, v)
-        return (yield from self._rounds(descent, saved))
+        return (yield from self._run_epochs(descent, saved))
 
     def _cut(self) -> tuple[NDArray[np.float64], float]:
         # that of a row without weight is 0
@@ -136,20 +133,13 @@ class DualCdRun(DescentRun):
 
 @record
 class DualCd(Solver):
-    """Dual coordinate descent.
-
-    Parameters
-    ----------
-    seed : int
-        Of the order of the visits.
-    max_epochs : float
-        Epochs of all rows the run may be predicted to need yet where Newton's method could go on
-        (few features), where a step of that costs no more than an epoch; else so many times that.
-    gram_mb : float
-        Megabytes that the Gram matrix may take where steps on it go on; 0 for never.
-    """
+    """Dual coordinate descent."""
 
     run = DualCdRun
+    #: Seed of the order of the visits.
     seed: int = 0
+    #: Epochs of all rows the run may be predicted to need yet where Newton's method could go on
+    #: (few features), where a step of that costs no more than an epoch; else so many times that.
     max_epochs: float = EPOCHS
+    #: Megabytes that the Gram matrix may take where steps on it go on; 0 for never.
     gram_mb: float = 0.0

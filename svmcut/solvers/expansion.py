@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the stochastic kernel trainers share: the problem laid out by class, looks at the iterate,
-the best of them.
+"""The base of the stochastic kernel solvers: the problem laid out by class, looks at the iterate,
+and the choice of the best.
 
-They keep the response y_i f(x_i) of every point beside the coefficients, so that a look (the primal
-value, and the error on the points held out) costs O(n) and no kernel value. Looks come at fixed
-steps: what is kept does not depend on the clock. A solver ends after its epochs or, with points
-held out, once their error has not fallen in the second half of the run so far.
+They keep the response y_i f(x_i) of every point besides the coefficients, so that a look (the
+primal value, and the error on the points held out) costs O(n) and no kernel value. Looks come at
+fixed steps, so the result does not depend on the clock. A solver ends after its epochs or, with
+points held out, once their error has not fallen in the second half of the run so far.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form
 
-#: Seconds of one call of the compiled loops: signals, limits and progress wait no longer.
+#: Most seconds of one call of a compiled loop, for which signals, limits and progress wait.
 PIECE_SECONDS = 0.2
 #: Looks an epoch.
 LOOKS = 8
@@ -37,37 +37,26 @@ LOOKS = 8
 @record
 class ExpansionProblem:
     """min over f of 1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), the sum over the points that
-    are not held out.
+    are not held out."""
 
-    Attributes
-    ----------
-    X : Csr
-        (n, d)
-    y : (n,) float64 in {-1, +1}
-    kernel : Kernel
-    C : float
-        Of an example that weighs 1.
-    held : (n,) bool
-        Points held out: watched, never trained on.
-    gap : float or None
-        End once (primal - dual) / primal is at most this, where the solver has a dual value.
-    threads : int
-    weights : (n,) float64 or None
-        v; None for 1 each.
-    """
-
+    #: (n, d)
     X: Csr
+    #: (n,) in {-1, +1}
     y: NDArray
     kernel: Kernel
+    #: The cost of an example that weighs 1.
     C: float
+    #: (n,) Points held out: watched, never trained on.
     held: NDArray
+    #: End once (primal - dual) / primal is at most this, where the solver has a dual value.
     gap: float | None = None
     threads: int = 1
+    #: (n,) v; None for 1 each.
     weights: NDArray | None = None
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
-        """(n,) rows: positives, negatives, those held out."""
+        """(n,) Rows: positives, negatives, those held out."""
         return np.argsort(np.where(self.held, 2, np.where(self.y > 0, 0, 1)), kind="stable")
 
     @cached_property
@@ -95,7 +84,7 @@ class ExpansionProblem:
 
     @cached_property
     def total(self) -> float:
-        """The sum of these."""
+        """The sum of the weights of points that are not held out."""
         return total(self.trained_weights, self.trained)
 
     @cached_property
@@ -107,85 +96,57 @@ class ExpansionProblem:
 
 
 class Look(NamedTuple):
-    """One function met on the way, and what is known of it.
-
-    Attributes
-    ----------
-    step : int
-    a : (n,) float64
-        f = sum_i a_i y_i K(x_i, .) + b, in the order of the problem.
-    b : float
-    primal, dual, risk : float
-        dual is nan where there is none; risk is the weighted sum of the hinge losses.
-    error : float
-        Percent of the points held out, by their weights; nan without.
-    rank : float
-        What the solver prefers, lower first, where no points are held out.
-    """
+    """A function on the way, with its values."""
 
     step: int
+    #: (n,) f = sum_i a_i y_i K(x_i, .) + b, in the order of the problem.
     a: NDArray
     b: float
+    #: dual is nan where there is none; risk is the weighted sum of the hinge losses.
     primal: float
     dual: float
     risk: float
+    #: Percent of the points held out, by their weights; nan without.
     error: float
+    #: The criterion of choice where no points are held out; lower is better.
     rank: float
 
-    def before(self, other: Look) -> bool:
-        """Whether this one is to be kept instead of an earlier one."""
+    def is_better(self, other: Look) -> bool:
+        """Tell whether this one should replace an earlier one."""
         mine, theirs = ((x.error if x.error == x.error else 0.0, x.rank) for x in (self, other))
         return mine <= theirs
 
 
 @record
 class StepSolver(Solver):
-    """What the parameters share.
-
-    Parameters
-    ----------
-    epochs : float
-        Passes: a step for every point that is not held out makes one.
-    seed : int
-    max_steps : int or None
-    """
+    """The parameters that all stochastic kernel solvers have."""
 
     patience: ClassVar[int | None] = None
+    #: Passes, each with as many steps as points that are not held out.
     epochs: float
     seed: int = 0
     max_steps: int | None = None
 
 
 class ExpansionRun(Run):
-    """Runs a compiled loop from look to look; a step at every look, and in between while the next
-    one is not due.
+    """A compiled loop, run from look to look; a step at every look, and now and then in between.
 
-    Attributes
-    ----------
-    best : Look
-        The one that stands for the run.
-    total : int
-        Steps it ends after.
-    ended_early : bool
-        Whether the error on the points held out ended the run.
-
-    Raises
-    ------
-    MemoryError
-    NoLevel
-        For responses that are not finite, or a class that is empty beside a free bias.
+    Raises NoLevel for responses that are not finite, or a free bias with an empty class.
     """
 
     _native: Any
 
     def __init__(self, solver: StepSolver, problem: ExpansionProblem, start: Start | None):
         super().__init__(solver, problem, start)
+        #: Whether the error on the points held out ended the run.
         self.ended_early = False
+        #: Steps after which it ends.
         self.total = max(1, math.ceil(solver.epochs * problem.trained))
         if solver.max_steps is not None:
             self.total = min(self.total, solver.max_steps)
         self._open()
         n = len(problem.y)
+        #: The result of the run.
         self.best = self._last = self._judge(0, np.zeros(n), np.zeros(n), 0.0, 1.0)
 
     def form(self) -> Form:
@@ -198,24 +159,24 @@ class ExpansionRun(Run):
         self._began = time.perf_counter()
         if self._resumed:
             yield self._progress()
-            if self._last.step == self._done() and self._ends():
+            if self._last.step == self._steps_done() and self._should_end():
                 return
-        while self._done() < self.total:
-            due = self._next_look(self._done())
-            self._native.run(due - self._done(), PIECE_SECONDS)
-            if self._done() < due:
+        while self._steps_done() < self.total:
+            due = self._next_look(self._steps_done())
+            self._native.run(due - self._steps_done(), PIECE_SECONDS)
+            if self._steps_done() < due:
                 yield self._progress()
                 continue
             self._last = self._look()
-            if self.best.step == 0 or self._last.before(self.best):
+            if self.best.step == 0 or self._last.is_better(self.best):
                 self.best = self._last
-            self._looked()
+            self._after_look()
             yield self._progress()
-            if self._ends():
+            if self._should_end():
                 return
 
     def solution(self) -> Solution:
-        """The best function."""
+        """Return the best function."""
         problem, beta = self._problem, np.empty(len(self._problem.y))
         beta[problem.order] = self.best.a * problem.labels
         return Solution(beta, self.best.b)
@@ -223,21 +184,21 @@ class ExpansionRun(Run):
     def _open(self) -> None:
         raise NotImplementedError
 
-    def _done(self) -> int:
+    def _steps_done(self) -> int:
         raise NotImplementedError
 
     def _look(self) -> Look:
         raise NotImplementedError
 
-    def _looked(self) -> None:
-        """What is due after a look."""
+    def _after_look(self) -> None:
+        """Do what is due after a look."""
 
     def _next_look(self, done: int) -> int:
         every = max(1, self._problem.trained // LOOKS)
         return min(self.total, (done // every + 1) * every)
 
     def _judge(self, step: int, a: NDArray, c: NDArray, b: float, scale: float) -> Look:
-        """The look at scale (sum a_i y_i K_i + b), with responses c of the sum."""
+        """Return the look at scale (sum a_i y_i K_i + b), with responses c of the sum."""
         problem, m = self._problem, self._problem.trained
         y, v = problem.labels, problem.ordered_weights
         margin = scale * (c + y * b)
@@ -250,7 +211,7 @@ class ExpansionRun(Run):
             error = 100.0 * float(np.average(wrong, weights=None if v is None else v[m:]))
         return Look(step, scale * a, scale * b, primal, math.nan, risk, error, primal)
 
-    def _ends(self) -> bool:
+    def _should_end(self) -> bool:
         last, problem = self._last, self._problem
         if problem.gap is not None and last.primal - last.dual <= problem.gap * last.primal:
             self.best = last
@@ -264,17 +225,7 @@ class ExpansionRun(Run):
 
     def _progress(self) -> Progress:
         best, last, native = self.best, self._last, self._native
-        return Progress(
-            max(1, self._done()),
-            self._done() / self._problem.trained,
-            best.primal,
-            last.dual,
-            best.primal - last.dual,
-            time.perf_counter() - self._began,
-            self.solution,
-            0,
-            int(np.count_nonzero(best.a)),
-            best.risk,
-            best.risk,
-            native.evaluations,
-        )
+        done, support = self._steps_done(), int(np.count_nonzero(best.a))
+        state = max(1, done), done / self._problem.trained, best.primal, last.dual, self.solution
+        numbers = 0, support, best.risk, best.risk, native.evaluations
+        return Progress.since(self._began, *state, *numbers)

@@ -8,9 +8,9 @@
                  x <= 2 sqrt(C v . C R(0))
     cut          coefficients - s x / C
 
-Cutting planes and steps of one row at a time may need thousands of looks where rows are a few and
-scales far apart; svmcut/qp/box.py needs some fifty factorisations. Where a bias is free the columns
-less their means give the same optimum, and leave more digits.
+Cutting planes and steps of one row at a time may need thousands of looks where rows are few and
+scales far apart; svmcut/qp/box.py needs some fifty factorisations. With a free bias the columns
+less their means give the same optimum with more digits.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.losses import SQUARED_HINGE, SQUARED_TUBE, TUBE
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.losses import BoundLosses
@@ -29,16 +30,13 @@ from svmcut.solvers.protocol import Problem
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.rows import RowSpace
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-#: Most rows, and most numbers of the rows with all their zeros.
-FEW, MOST_NUMBERS = 500, 500_000
+#: Most rows, and most numbers of the rows as a dense matrix.
+MAX_ROWS, MAX_NUMBERS = 500, 500_000
 _SQUARED = (SQUARED_HINGE, SQUARED_TUBE)
 
 
 def is_few(problem: Any) -> bool:
-    """Whether the dual of a problem is known, and small enough."""
+    """Tell whether the dual of a problem is of these, and small enough."""
     if not isinstance(problem, Problem) or problem.l1 or problem.l2 != 1:
         return False
     risk = problem.risk.risk if isinstance(problem.risk, FreeBias) else problem.risk
@@ -46,31 +44,24 @@ def is_few(problem: Any) -> bool:
         isinstance(risk, BoundLosses) and risk.number in (TUBE, *_SQUARED)
     )
     space = problem.space
-    if not (known and isinstance(space, LinearSpace | RowSpace) and space.X.n_rows <= FEW):
+    if not (known and isinstance(space, LinearSpace | RowSpace) and space.X.n_rows <= MAX_ROWS):
         return False
-    return bool(space.X.n_rows * space.X.n_features <= MOST_NUMBERS)
+    return bool(space.X.n_rows * space.X.n_features <= MAX_NUMBERS)
 
 
 class Whole(NamedTuple):
-    """The cut of the greatest dual value as near as rounding allows, that value, and the weights
-    that it points to.
+    """The cut of the greatest dual value as near as rounding allows, and its weights."""
 
-    Attributes
-    ----------
-    coef, offset
-        Of the cut.
-    w : (dim,) float64
-        Where the losses of rows between their bounds are at their corners, which the sum of the
-        rows misses by rounding where C is large.
-    """
-
+    #: Of the cut.
     coef: NDArray[np.float64]
     offset: float
+    #: (dim,) Where the losses of rows between their bounds are at their corners, which the sum of
+    #: the rows misses by rounding where C is large.
     w: NDArray[np.float64]
 
 
 def solve_whole(problem: Any) -> Whole | None:
-    """The solution of a problem that `is_few`; None where there is none."""
+    """Solve a problem that `is_few`; None where it has no solution in finite numbers."""
     from svmcut.qp.box import Product, Sums, maximise_in_box, slopes
 
     free, C = isinstance(problem.risk, FreeBias), problem.C
@@ -80,7 +71,7 @@ def solve_whole(problem: Any) -> Whole | None:
     top = np.array(np.broadcast_to(boxes(C, risk.weights), n), np.float64)
     if number in (None, SQUARED_HINGE):
         s, r = risk.signs if number is None else risk.targets, np.ones(n)
-    else:  # a rise and a fall of each
+    else:  # a rise and a fall of each row
         s, top, rows = np.repeat([1.0, -1.0], n), np.tile(top, 2), np.tile(rows, (2, 1))
         r = s * np.tile(risk.targets, 2) - risk.tube
     if free and abs(float(s.sum())) == len(s):
@@ -94,17 +85,18 @@ def solve_whole(problem: Any) -> Whole | None:
     x = maximise_in_box(Q, r, top, s if free else None)
     slope = slopes(Q, r, top, sums, x)
     between = (x >= -slope * top) & (top - x >= slope * top) & (top > 0)
-    w = _mended(B, s if free else None, (r - h * x), x, between)
+    w = _fit_to_corners(B, s if free else None, (r - h * x), x, between)
     coef = -s * x / C
     coef, offset = problem.risk.nearest_cut(coef.reshape(-1, n).sum(axis=0))
     good = math.isfinite(offset) and np.isfinite(coef).all() and np.isfinite(w).all()
     return Whole(coef, offset, w) if good else None
 
 
-def _mended(
+def _fit_to_corners(
     B: NDArray, s: NDArray | None, r: NDArray, x: NDArray, between: NDArray
 ) -> NDArray[np.float64]:
-    """B'x, moved to where B w + s b = r at these rows: columns of any scales count alike."""
+    """Return B'x, moved to where B w + s b = r at these rows, whatever the scales of the
+    columns."""
     w: NDArray[np.float64] = B.T @ x
     scales = np.abs(B).max(axis=0)
     used, at = np.flatnonzero(scales), np.flatnonzero(between)
@@ -122,8 +114,7 @@ def _mended(
 
 
 def _rows(space: Any, free: bool) -> NDArray[np.float64]:
-    """(n, d) the rows with their constant feature; columns less their means where a bias is
-    free."""
+    """Return the rows (n, d) with their constant feature, or less their means with a free bias."""
     rows: NDArray[np.float64] = space.X.to_dense().astype(np.float64)
     if free:
         return rows - rows.mean(axis=0)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Certified runs of trainers that know nothing of cuts: one fractional cut holds all they found
-out.
+"""Certified runs of solvers that make no cuts: one fractional cut holds all that they found.
 
     cut          any c in [0, 1]^n:   R(s') >= sum v c - (v c y).s'   (a convex combination of the
                  hinge's 2^n cuts)
@@ -9,12 +8,12 @@ out.
     multiplier   a bundle with this cut and the flat plane gives at least that, by scaling alpha:
                  min(C, b / |g|^2)
 
-So a trainer that moves alpha in its box, or smooths the loss, is certified by the cut it ends with;
+So a solver that moves alpha in its box, or smooths the loss, is certified by the cut it ends with;
 and where it stalls, cutting planes go on from its cuts and its best point.
 
 Where rows are nearly separable the dual value is exact long before the primal value is: hundreds of
-margins stand just below 1, and w times 1.00001 frees them all. So the point looked at is the best
-multiple of w; the trainer keeps w.
+margins stand just below 1, and w times 1.00001 frees them all. So the primal is that of the best
+multiple of w; the solver keeps w.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from svmcut.base.typing import Any, ClassVar
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.protocol import SignedRisk
-from svmcut.solvers.compose import Then
+from svmcut.solvers.compose import Continuation
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start
 from svmcut.spaces.linear import LinearSpace
@@ -37,41 +36,20 @@ from svmcut.spec import schemas
 from svmcut.spec.catalog import CUTTING_PLANE
 from svmcut.spec.schemas import OWN, Form, State
 
-#: Solutions a cut may stay without a multiplier.
+#: Solutions that a cut may stay without a multiplier.
 MAX_IDLE = 10
 
 
 class FractionalRun(Run):
     """A run certified by its bundle of fractional cuts and the best primal point so far.
 
-    A subclass says how it descends, and which solver goes on where that leads no further.
-
-    Parameters
-    ----------
-    problem : Problem
-        A risk that the run serves, linear space.
-    start : Start or None
-        Its bundle is taken over; its points are offered.
-    state : dict or None
-
-    Attributes
-    ----------
-    primal, lower : float
-        P of the best point, the best certified bound.
-    w, s : (dim,), (n,) float64
-        The best point and its scores.
-    passes : float
-        Passes over the features.
-    serves, spaces : (str, type)
-        What a message calls the losses and the features it is for, and the protocol of the risks,
-        the class of spaces.
-
-    Raises
-    ------
-    TrainingError
-        For another risk or space; lists all that is missing.
+    A subclass says how it descends, and which solver takes over. The bundle of the start is taken
+    over, its points are offered. Raises a TrainingError that names what is missing for a risk or
+    space that the run does not serve.
     """
 
+    #: The losses and features that it serves: a name for messages, and the protocol of the risks or
+    #: the class of the spaces.
     serves: ClassVar[tuple[str, Any]] = ("the loss error-rate", SignedRisk)
     spaces: ClassVar[tuple[str, Any]] = ("a linear kernel", LinearSpace)
 
@@ -85,10 +63,11 @@ class FractionalRun(Run):
         self._start = start
         self._saved: State | None = None
         self._started, self._iteration, self._stage = time.perf_counter(), 0, "start"
-        self._then = Then()
+        self._then = Continuation()
         space = problem.space
         self.bundle = start.bundle if start else CutBundle(space, make_qp(problem.qp))
         self.passes, self.slack, self.lower = 0.0, 0.0, 0.0
+        #: The best point, its scores (n,) and |w|^2; its primal below, and the best bound above.
         self.w, self.s, self._squared = space.zero(), np.zeros(space.n_rows), 0.0
         self.risk = problem.risk.linearize(self.s).value
         self.primal = problem.C * self.risk
@@ -119,16 +98,16 @@ class FractionalRun(Run):
         if not resumed:
             self.begin()
         if self._stage == "start":
-            met = self.met()
+            met = self.is_met()
             yield self.progress(again=resumed)
             if met:
                 return
-        if not self._then.taken:
+        if not self._then.has_begun:
             saved, self._saved = self._saved, None
             going_on = yield from self._descend(saved)
             if not going_on:
                 return
-            self._then.take(self.progress(again=True))
+            self._then.begin_after(self.progress(again=True))
             self._stage = "handed"
         yield from self._then.steps(
             self,
@@ -138,19 +117,19 @@ class FractionalRun(Run):
         )
 
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
-        """The steps, saved being their state; True where another solver should go on."""
+        """Yield the steps from a saved state; return True where another solver should go on."""
         raise NotImplementedError
 
     def _descent_state(self) -> State:
-        """Where the descent stands."""
+        """Return the state of the descent."""
         raise NotImplementedError
 
     def _successor(self) -> Solver:
-        """What goes on where the descent leads no further."""
+        """Return the solver that takes over from the descent."""
         return CuttingPlane(soon=True)
 
     def begin(self) -> None:
-        """Takes in the cuts and points of the start."""
+        """Take in the cuts and points of the start."""
         if self._start and len(self._start.bundle):
             self._solve()
         for point in self._start.points if self._start else ():
@@ -165,9 +144,9 @@ class FractionalRun(Run):
         """The gap that ends the run."""
         return self._problem.stop.target(self.primal)
 
-    def met(self) -> bool:
-        """Whether the stopping rule is met, by scores of the best point that are computed afresh:
-        those of a search's steps add up rounding."""
+    def is_met(self) -> bool:
+        """Tell whether the stopping rule is met, by scores of the best point that are computed
+        afresh: those of a line search add up rounding."""
         problem = self._problem
         if not problem.stop.met(self.primal, self.lower):
             return False
@@ -180,8 +159,8 @@ class FractionalRun(Run):
         return problem.stop.met(self.primal, self.lower)
 
     def cut(self, a, b: float, risk: float, coef=None, scores=None) -> None:
-        """Takes in the cut (a, b); a = A^T coef, coef = -v y c, b = sum v c. Where coef is given it
-        must not change, nor the scores of a."""
+        """Add the cut (a, b); a = A^T coef, coef = -v y c, b = sum v c. A coef that is given must
+        not change later, nor the scores of a."""
         space = self._problem.space
         if scores is None and coef is not None and space.should_keep_coefficients:
             scores = space.scores(a)
@@ -196,11 +175,8 @@ class FractionalRun(Run):
         self.lower = max(self.lower, lower)
 
     def offer(self, w, s=None, risk: float | None = None):
-        """Takes w for the best point if it is better; its scores and risk are computed where they
-        are not given.
-
-        w and s are the caller's no more.
-        """
+        """Take over w and its scores as the best point if it is better; scores and risk are
+        computed where they are not given."""
         if s is None:
             s = self._problem.space.scores(w)
             self.passes += 1
@@ -212,7 +188,7 @@ class FractionalRun(Run):
             self.primal, self.w, self.s, self.risk, self._squared = primal, w, s, risk, squared
 
     def search(self, w, s) -> None:
-        """Moves the best point to the best on the line from it to the best multiple of w, whose
+        """Move the best point to the best on the line from it to the best multiple of w, whose
         scores are s."""
         space, problem = self._problem.space, self._problem
         scale = problem.risk.line_minimum(np.zeros(len(s)), s, 0.0, space.dot(w, w), problem.C)
@@ -224,19 +200,9 @@ class FractionalRun(Run):
             self.offer(space.blend(1 - t, self.w, t, w), space.blend(1.0, self.s, t, rates))
 
     def progress(self, again: bool = False) -> Progress:
-        """The next Progress of the run, or the last one again."""
+        """Return the next Progress of the run, or the last one again."""
         self._iteration += not again
         w = self.w
-        return Progress(
-            self._iteration,
-            self.passes,
-            self.primal,
-            self.lower,
-            self.gap,
-            time.perf_counter() - self._started,
-            lambda: w,
-            len(self.bundle),
-            self.bundle.support,
-            self.slack,
-            self.risk,
-        )
+        state = self._iteration, self.passes, self.primal, self.lower, lambda: w
+        cuts = len(self.bundle), self.bundle.support, self.slack
+        return Progress.since(self._started, *state, *cuts, self.risk)

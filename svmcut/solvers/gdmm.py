@@ -11,8 +11,8 @@
     certificate  pairs are repaired to agree with their nodes, which makes a feasible dual point; P
                  by the argmax of the model (Viterbi; the roof dual)
 
-No structured argmax is called between looks at the gap, and a look is due when the passes have
-grown by a fifth.
+No structured argmax is called between looks at the gap; a look comes when the passes have grown by
+a fifth.
 
 Yen, Huang, Zhong, Zhang, Dhillon and Ravikumar, NIPS 2016, Algorithms 1 and 4, section 3.2.
 
@@ -24,10 +24,11 @@ disagree.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import gdmm_chain, multilabel, sparse
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
+from svmcut.base.typing import Any, ClassVar
 from svmcut.solvers.passes import PassRun, due
 from svmcut.solvers.protocol import Solver, Start
 from svmcut.spec import schemas
@@ -36,29 +37,26 @@ from svmcut.structured.chain import ChainSequences
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-# before pairs enter: while nodes alone are far off, pairs answer errors that would go anyway
+#: Passes before pairs enter: while nodes are far off, pairs answer errors that would go anyway.
 NODE_PASSES = 10
-RHO = 0.3  # label sets: rho as a part of the length of an example; for chains it is that length
+RHO = 0.3  # of label sets, as a part of the length of an example; of chains rho is that length
 PART_TAGS = 100  # tags tried for a token at a visit
-FILLED = 1 / 8  # of the pairs: beyond it decoding is not sparse (chain_sparse.h)
+FILLED = 1 / 8  # of the pairs: decoding with more weights is not sparse (chain_sparse.h)
 LOOK_ENTRIES = 20_000  # pairs of tags in a Viterbi step that take as long as a visit of a token
 
 
 class Factors(Kept):
-    """The state of a run, between two of whose looks no state is kept."""
+    """The factors of a run, whose state is saved at looks alone."""
 
     called = "factors"
     passes: int
 
     def due(self, passes: int) -> int:
-        """The pass of the look after this pass."""
+        """Return the pass of the look after this pass."""
         raise NotImplementedError
 
     def is_model(self, w: NDArray) -> bool:
-        """Whether w is of more use than w = 0, whatever its primal, as far as is known."""
+        """Tell whether w is certainly of more use than w = 0, whatever its primal."""
         return False
 
     def restore(self, state: State) -> None:
@@ -68,17 +66,8 @@ class Factors(Kept):
 
 
 class LabelFactors(Factors):
-    """The state of a run on label sets.
-
-    Attributes
-    ----------
-    W, v : (rows, K), (K, K) float64
-        The iterate.
-    active : int
-        Pair factors in use, as of the last look.
-    doubtful : bool
-        Whether a part may be wrong at all.
-    """
+    """The factors of a run on label sets; `active` counts the pair factors in use at the last
+    look."""
 
     longest_cut = 0.0
 
@@ -92,12 +81,14 @@ class LabelFactors(Factors):
         parts: int = 1,
     ):
         self.model, self.C, self.passes, self._parts = model, C, 0, parts
+        #: The iterate, (rows, K) and (K, K).
         self.W = np.zeros((model.n_rows, model.n_labels))
         self.v = np.zeros((model.n_labels, model.n_labels))
         squares = np.empty(model.n_samples)
         sparse.row_norms(model.rows, squares)
         if rho is None:
             rho = RHO * float(np.sqrt(np.mean(squares) + model.bias**2)) or RHO
+        #: Whether a part can be wrong at all.
         self.doubtful = True
         self._descent = multilabel.Gdmm(
             model.rows, model.sets, self.W, self.v, model.bias, C, rho, seed, soft, model.weights
@@ -105,12 +96,12 @@ class LabelFactors(Factors):
         self.active, self._soft, self._node_passes = 0, soft, 0 if soft else NODE_PASSES
 
     def run(self) -> None:
-        """One pass over the samples."""
+        """Make a pass over the samples."""
         self._descent.run(self.model.pairs and self.passes >= self._node_passes, parts=self._parts)
         self.passes += 1
 
     def due(self, passes: int) -> int:
-        """The pass of the look after this pass; a look reads the labels of all parts."""
+        """Return the pass of the look after this pass; a look reads the labels of all parts."""
         return max(passes + self._parts, due(passes))
 
     def form(self) -> Form:
@@ -118,7 +109,7 @@ class LabelFactors(Factors):
         return arrays | {"_descent": OWN, "passes": schemas.COUNT, "active": schemas.COUNT}
 
     def look(self) -> tuple[float, list]:
-        """A lower bound of P, and candidates (P, a function that gives w, which is kept)."""
+        """Return a lower bound of P, and candidates (P, a function that returns w)."""
         repaired, linear, self.active, residual = self._descent.repair()
         squared = float(np.vdot(self.W, self.W))
         quadratic = squared + (
@@ -129,7 +120,7 @@ class LabelFactors(Factors):
         lower = scale * linear - 0.5 * scale**2 * quadratic
         if not self.model.pairs:
             return lower, [self._candidate(None)]
-        # While factors disagree their weights are far from any use, and their argmax is dear.
+        # while factors disagree their weights are useless, and their argmax is expensive
         scatter = residual / (self.C * self.model.total)
         far = scatter > 0.03 and not self._soft
         weights: list[NDArray | None] = [None] if far or not self.active else [self.v]
@@ -142,22 +133,13 @@ class LabelFactors(Factors):
 
 
 class ChainFactors(Factors):
-    """The state of a run on chains of transition order 1 and emission order 0.
+    """The factors of a run on chains of transition order 1 and emission order 0.
 
-    Attributes
-    ----------
-    w : (dim,) float64
-        The iterate.
-    active : int
-        States of tokens and pairs in use, as of the last look.
-    doubtful : bool
-        As in LabelFactors.
-    longest_cut : float
-        Length of the longest sum of Psi(right) - Psi(labelling) met.
-    brute_tags : int
-        Up to here all pairs of tags are read, which is faster than keeping them in order.
+    `active` counts the states of tokens and pairs in use at the last look; `longest_cut` is the
+    length of the longest sum of Psi(right) - Psi(labelling) so far.
     """
 
+    #: Tags up to which all pairs are read, which is faster than keeping them in order.
     brute_tags: ClassVar[int] = 64
 
     def __init__(
@@ -171,12 +153,14 @@ class ChainFactors(Factors):
     ):
         self.model, self.C, self.passes, self.active, self.longest_cut = model, C, 0, 0, 0.0
         X, K = model.sequences.X, model.shape.n_tags
+        #: (dim,) The iterate.
         self.w = np.zeros(model.dim)
         self._cut: NDArray | None = None
         if rho is None:
             data = X.data[X.indptr[0] : X.indptr[-1]]
             rho = float(np.sqrt(np.vdot(data, data) / X.n_rows)) or 1.0
         parts = parts or max(1, K // PART_TAGS)
+        #: As in LabelFactors.
         self.doubtful = K > 1
         self._descent = gdmm_chain.Gdmm(
             model.chains, self.w, C, rho, parts, self.brute_tags >= K, seed, soft, model.weights
@@ -187,8 +171,8 @@ class ChainFactors(Factors):
         self.passes += 1
 
     def due(self, passes: int) -> int:
-        """The pass of the look after this pass; a look costs tokens K^2 where a pass costs neither,
-        but the first ones, while few transitions have a weight."""
+        """Return the pass of the look after this pass. A look costs tokens K^2, which a pass does
+        not; the first looks cost less, while few transitions have a weight."""
         most = 1 + self.model.shape.n_tags**2 // LOOK_ENTRIES
         return max(passes + max(1, min(passes, most)), int(1.2 * passes))
 
@@ -218,7 +202,7 @@ class ChainFactors(Factors):
         return self.model.is_model(w)
 
     def primal(self, w) -> float:
-        """P(w) by Viterbi's recursion."""
+        """Return P(w) by Viterbi's recursion."""
         model, separation = self.model, self.model.separate(w)
         if self._cut is None:
             self._cut = np.empty(model.dim)
@@ -228,7 +212,7 @@ class ChainFactors(Factors):
 
 
 class GdmmRun(PassRun):
-    """Iterations are passes; `longest_cut` is known on chains."""
+    """A run whose iterations are passes; `longest_cut` is known on chains."""
 
     soft: ClassVar[bool] = False
 
@@ -269,7 +253,7 @@ class GdmmRun(PassRun):
             self.primal, self.best = value, weights()
 
     def _look(self) -> tuple[float, Any]:
-        """The better candidate of a look."""
+        """Return the better candidate of a look."""
         factors = self._factors
         bound, candidates = factors.look()
         self.longest_cut, self.lower = factors.longest_cut, max(self.lower, bound)
@@ -284,20 +268,13 @@ class GdmmRun(PassRun):
 
 @record
 class Gdmm(Solver):
-    """Greedy direction method of multipliers over label sets or chains.
-
-    Parameters
-    ----------
-    seed : int
-        Of the order of the visits.
-    rho : float or None
-        Weight of the disagreement of factors; None for a share of the mean length of an example.
-    parts : int or None
-        A visit searches one of so many parts of the labels or tags; None for 1 and for a part of
-        some PART_TAGS tags.
-    """
+    """Greedy direction method of multipliers over label sets or chains."""
 
     run = GdmmRun
+    #: Seed of the order of the visits.
     seed: int = 0
+    #: Weight of the disagreement of factors; None for a share of the mean length of an example.
     rho: float | None = None
+    #: A visit searches one of so many parts of the labels or tags; None for 1 and for a part of
+    #: some PART_TAGS tags.
     parts: int | None = None

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Steps of SMO on the Gram matrix of a linear machine's rows, where they are few and
-ill-conditioned.
+"""SMO on the Gram matrix of the rows of a linear machine, where they are few and ill-conditioned.
 
     problem      min_w  1/2 |w|^2 + sum_i C_i max(0, 1 - y_i w.x_i),   the constant feature within w
                  and x_i
@@ -11,10 +10,10 @@ ill-conditioned.
     certificate  alpha / C_i is a cut; P on the line from the best point so far to the best multiple
                  of w
 
-Long rows with a short part that matters turn coordinate descent into tens of thousands of epochs,
-as each step is taken without the others in mind; a step here chooses the pair that gains most. v =
-y - A w is formed afresh from the features at every look, so that the steps may read a matrix in
-single precision. Where they stall, cutting planes go on.
+Long rows of which a short part matters cost coordinate descent tens of thousands of epochs, as each
+step ignores the others; a step here chooses the pair that gains most. v = y - A w is formed afresh
+from the features at every look, so that the steps may read a matrix in single precision. Where they
+stall, cutting planes go on.
 """
 
 from __future__ import annotations
@@ -22,32 +21,28 @@ from __future__ import annotations
 from collections.abc import Generator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import smo, sparse
 from svmcut._native.kernels import KernelRows
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import hinge_cut, squared_norms
 from svmcut.solvers.fractional import FractionalRun
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Solver, Stall, Start
+from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form, State
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.spaces.linear import LinearSpace
-
-CACHE_MB = 40.0  # rows of the active points
-CHUNK = 1000  # steps between two moments in which a signal is heard
-BLOCK = 256  # rows of the matrix at once
+CACHE_MB = 40.0  # for rows of the active points
+CHUNK = 1000  # steps between two checks of signals
+BLOCK = 256  # rows of the matrix that are formed at once
 
 
 def gram(space: LinearSpace) -> NDArray:
-    """(n, n) A A^T: float64 where SMO wants that, else float32."""
+    """Return A A^T (n, n), float64 where SMO wants that, else float32."""
     X, n = space.X, space.X.n_rows
     if n <= smo.EXACT_POINTS:
         return sparse.gram(space.rows, space.bias**2)
@@ -93,7 +88,7 @@ class GramSmoRun(FractionalRun):
         space, signs = problem.space, problem.risk.signs
         if saved is not None:
             schemas.restore(self, self._descent_form(), saved, "descent")
-        # SMO asks points for the diagonal alone where it is given the values
+        # SMO needs the points only for the diagonal where it gets the kernel values
         lengths = np.sqrt(squared_norms(space)).astype(np.float32)[:, None]
         native = smo.Smo(
             Csr.from_dense(lengths),
@@ -111,12 +106,12 @@ class GramSmoRun(FractionalRun):
         while True:
             try:
                 s = self._look() if saved is None else self._point()[-1]
-                met = self.met()
+                met = self.is_met()
                 yield self.progress(again=saved is not None)
                 saved = None
                 if met:
                     return False
-                if self._stall.update(self.gap):
+                if self._stall.has_stalled(self.gap):
                     return True
                 self._steps(native, s)
             except KeyboardInterrupt:
@@ -124,8 +119,7 @@ class GramSmoRun(FractionalRun):
                 raise Interrupted(self.progress()) from None
 
     def _point(self) -> tuple[NDArray, float, NDArray, NDArray, NDArray[np.float64]]:
-        """Coefficients, offset and normal of the cut that alpha is, its w and the scores of
-        that."""
+        """Return coefficients, offset and normal of the cut of alpha, its w and the scores of w."""
         problem = self._problem
         space = problem.space
         self.fractions = np.minimum(self._alpha / self._boxes, 1.0)
@@ -135,7 +129,7 @@ class GramSmoRun(FractionalRun):
         return coef, offset, a, w, space.scores(w)
 
     def _look(self) -> NDArray[np.float64]:
-        """Takes alpha in as a cut and as a point; the scores of its w."""
+        """Take in alpha as a cut and as a point; return the scores of its w."""
         coef, offset, a, w, s = self._point()
         self._looks += 2
         self.passes = float(self._looks)
@@ -144,7 +138,7 @@ class GramSmoRun(FractionalRun):
         return s
 
     def _steps(self, native: smo.Smo, s: NDArray[np.float64]) -> None:
-        """n steps from alpha, whose scores are s."""
+        """Take n steps from alpha, whose scores are s."""
         y, n = self._problem.risk.signs, len(s)
         beta, v, C = self._alpha * y, y - s, self._problem.C
         head = np.array([n, 0, 0, min(n, 1000), 0, -1])

@@ -42,15 +42,15 @@ from svmcut.solvers.protocol import Problem, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.schemas import Form
 
-#: Epochs before the first look, of those behind it so many more; predicted ones that are too many.
-EPOCHS, MORE, MANY = 10, 1.3, 2000
-#: The largest `steep` at first, what it grows by, and its end.
-STEEPEST, GROWTH, MOST = 0.5, 2.0, 1e9
-IDLE_GROWTH = 20.0  # where a step did not move w
-SLOW = 0.6  # of the gap left from one move of the centres to the next, `steep` grows
-CLOSE = 0.1  # of the gap, what may be left of a step
-INNER = 0.5  # of that, what may be left of a working set
-FLAT = 1e-15  # of all costs, what the slopes of a bias may leave
+#: Epochs before the first look, their growth from look to look, and the most that may be predicted.
+EPOCHS, MORE, MAX_EPOCHS = 10, 1.3, 2000
+#: The largest `steep` at first, its growth, and its largest value.
+FIRST_STEEP, GROWTH, MAX_STEEP = 0.5, 2.0, 1e9
+IDLE_GROWTH = 20.0  # growth of `steep` where a step did not move w
+SLOW = 0.6  # `steep` grows where more of the gap is left from one move of the centres to the next
+STEP_TOLERANCE = 0.1  # part of the gap that a step may leave
+INNER = 0.5  # part of that which a working set may leave
+FLAT = 1e-15  # slope of a bias, as a part of all costs
 HALVINGS = 60  # for the size of `steep`
 
 
@@ -72,7 +72,7 @@ class HingeCdnRun(CdnRun):
         self._u, self._left, self._shift = self._centres, 0.0, 0.0
         self._squares = squared_norms(problem.space)
 
-    def _trains(self, risk: Any) -> bool:
+    def _is_served(self, risk: Any) -> bool:
         return isinstance(self._loss, BoundHinge)
 
     def form(self) -> Form:
@@ -96,15 +96,15 @@ class HingeCdnRun(CdnRun):
         self._ahead, self._risk = self._w, self._problem.value(self._w)
         self._primal = self._problem.penalty(self._w) + self._problem.C * self._risk
         if not self._descends:
-            self._steep = min(STEEPEST, self._part())
+            self._steep = min(FIRST_STEEP, self._part())
 
     def _look(self, again: bool) -> NDArray[np.float64]:
-        """Primal and dual at w; the columns' v."""
+        """Compute primal and dual at w; return the columns' v."""
         self._iteration += not again
         return self._look_at_alpha() if self._descends else self._look_at_centres()
 
     def _take(self, penalty: float) -> None:
-        """Scores and value of the point ahead, which is kept where it is the best."""
+        """Evaluate the point ahead, and take it where it is the best."""
         used = np.flatnonzero(self._ahead[: self._columns.n_features]).astype(np.int32)
         bias = self._problem.space.bias
         self._s = self._columns.scores(used, self._ahead, bias * self._ahead[-1] if bias else 0.0)
@@ -114,7 +114,7 @@ class HingeCdnRun(CdnRun):
             self._primal, self._w, self._risk = primal, self._ahead, risk
 
     def _of(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-        """X'(y alpha), with the constant's."""
+        """Return X'(y alpha), with that of the constant feature."""
         space, slopes = self._problem.space, self._loss.signs * alpha
         v = self._slopes(slopes)
         return np.append(v, space.bias * float(slopes.sum())) if space.bias else v
@@ -129,22 +129,26 @@ class HingeCdnRun(CdnRun):
         return self._v
 
     def _is_slow(self) -> bool:
-        """Whether two looks in a row had very many epochs to come."""
+        """Tell whether two looks in a row predict too many epochs."""
         gap, target = self._primal - self._lower, self._problem.stop.target(self._primal)
         fall, self._before = self._before / gap if gap > 0 else math.inf, gap
         done = self._epochs * (1 - 1 / MORE)
-        slow = not fall > 1 or target <= 0 or done * math.log(gap / target) > MANY * math.log(fall)
+        slow = (
+            not fall > 1
+            or target <= 0
+            or done * math.log(gap / target) > MAX_EPOCHS * math.log(fall)
+        )
         self._slow = self._slow + 1 if slow else 0
         return self._slow >= 2 and self._epochs > 5 * EPOCHS
 
     def _hand_over(self) -> None:
-        """Begins the steps about centres at alpha."""
+        """Begin the steps about centres at alpha."""
         self._descends, self._left, self._before = False, math.inf, math.inf
         self._centres = np.divide(
             self._alpha, self._costs, out=np.zeros_like(self._alpha), where=self._costs > 0
         )
         np.minimum(self._centres, 1.0, out=self._centres)
-        self._steep = min(STEEPEST, self._part())
+        self._steep = min(FIRST_STEEP, self._part())
 
     def _look_at_centres(self) -> NDArray[np.float64]:
         problem, costs, signs = self._problem, self._costs, self._loss.signs
@@ -162,7 +166,8 @@ class HingeCdnRun(CdnRun):
         return v
 
     def _part(self) -> float:
-        """The t in [0, 1] that is best for the dual at t u, where u is 1, or balanced by class."""
+        """Return the t in [0, 1] that is best for the dual at t u, where u is 1 or balanced by
+        class."""
         signs, costs, u = self._loss.signs, self._costs, np.ones(len(self._costs))
         up, down = (float(costs[signs == side].sum()) for side in (1.0, -1.0))
         if self._free and min(up, down) > 0:
@@ -176,7 +181,7 @@ class HingeCdnRun(CdnRun):
         return high
 
     def _best_shift(self) -> float:
-        """The free bias that is best about the centres."""
+        """Return the free bias that is best about the centres."""
         signs, costs = self._loss.signs, self._costs
 
         def rate(b: float) -> tuple[float, float]:
@@ -194,22 +199,22 @@ class HingeCdnRun(CdnRun):
             self._descend()
             return
         gap = self._primal - self._lower
-        if self._left <= CLOSE * gap or self._idle:
+        if self._left <= STEP_TOLERANCE * gap or self._idle:
             if gap > SLOW * self._before:
                 growth = IDLE_GROWTH if self._idle else GROWTH
-                self._steep = min(growth * self._steep, MOST)
+                self._steep = min(growth * self._steep, MAX_STEEP)
             self._centres, self._before = self._u, gap
         how = {"centres": self._centres, "tube": self._steep, "loss": SQUARED_HINGE}
         best, before, self._w = self._w, self._ahead, self._ahead
         chosen = self._working_set(v[: len(self._alive)])
-        self._walk(chosen, INNER * CLOSE * gap, self._shift, y=self._loss.signs, **how)
+        self._walk(chosen, INNER * STEP_TOLERANCE * gap, self._shift, y=self._loss.signs, **how)
         self._ahead, self._w = self._w, best
         self._idle = bool(np.array_equal(before, self._ahead))
 
     def _descend(self) -> None:
-        """Epochs of the dual, about as many as there were."""
+        """Make more epochs of the dual, a part of those so far."""
         problem, space = self._problem, self._problem.space
-        self._alpha = self._alpha.copy()  # a checkpoint may have the old one
+        self._alpha = self._alpha.copy()  # a checkpoint may hold the old one
         count = max(EPOCHS, math.ceil((MORE - 1) * self._epochs))
         entries = native.descend(
             space.rows,

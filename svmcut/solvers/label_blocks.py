@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Label sets, one example at a time by its relaxed argmax: block-coordinate Frank-Wolfe and
-stochastic subgradients.
+"""Block-coordinate Frank-Wolfe and stochastic subgradients for label sets, an example at a time by
+its relaxed argmax.
 
     problem      min_w  1/2 |w|^2 + sum_n C_n H_n(w)                  H_n by the local polytope
     its dual     max    sum_n l_n - 1/2 |w|^2,   w = sum_n w_n,   (w_n, l_n) in the hull of C_n
@@ -32,15 +32,8 @@ from svmcut.structured.protocol import StructuredProblem
 
 
 class LabelRun(PassRun):
-    """Iterations are passes: `_visit` makes one and gives the linear part of the dual, `_points`
-    gives w and its mean.
-
-    Attributes
-    ----------
-    arrays : list of float64 arrays
-        One for features and one for pairs, and both again; 0 at first.
-    total : float
-    """
+    """Iterations are passes: `_visit` makes one and returns the linear part of the dual, `_points`
+    returns w and its mean."""
 
     def __init__(self, solver: LabelBcfw, problem: StructuredProblem, start: Start | None):
         model = problem.model
@@ -50,6 +43,7 @@ class LabelRun(PassRun):
         )
         self.passes, self.looks, self.total = 0, 0, 0.0
         shapes = (model.n_rows, model.n_labels), (model.n_labels, model.n_labels)
+        #: One for features and one for pairs, and both again; 0 at first.
         self.arrays = [np.zeros(shape) for shape in 2 * shapes]
         self.blocks: Any = None
         if model.n_labels:
@@ -145,7 +139,7 @@ class LabelBcfw(Solver):
 
 
 class LabelSsg(LabelBcfw):
-    """Stochastic subgradients on label sets; the gap falls like one over the passes; a seed draws
-    their order."""
+    """Stochastic subgradients on label sets, whose gap falls like one over the passes; a seed draws
+    the order of the visits."""
 
     run = SsgRun

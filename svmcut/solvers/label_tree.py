@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A tree of labels: every child of a node is a machine on the rows of that node, those that have a
-label below it; the machines of a node are 64 at most and are trained in step.
+"""Dual coordinate descent for a tree of labels: every child of a node is a machine on the rows that
+have a label below that node; a node has at most 64 machines, which are trained together.
 
     problem      the sum over nodes and their children m of
                  min_w  1/2 |w_m|^2 + C sum over rows i of the node v_i max(0, 1 - y_im w_m.x_i),
                  y_im = 1 where row i has a label below m
     certificate  as of svmcut.solvers.label_lanes: the sums over machines
 
-A row has few labels, and is a row of the nodes above them alone: that is what a tree saves.
-Prabhu, Kag, Harsola, Agrawal and Varma, WWW 2018 (Parabel); Jasinska et al., ICML 2016, for the
-trees of probabilities that Parabel's is one of.
+A row has few labels and belongs only to the nodes above them, which is what a tree saves. Prabhu,
+Kag, Harsola, Agrawal and Varma, WWW 2018 (Parabel); Jasinska et al., ICML 2016 (trees of
+probabilities, of which Parabel is one).
 """
 
 from __future__ import annotations
@@ -21,24 +21,18 @@ from svmcut._native import wide_cd
 from svmcut.base.records import record
 from svmcut.base.typing import Any, NamedTuple
 from svmcut.data.label_clusters import in_use
-from svmcut.solvers.label_lanes import LabelLanes, LanesProblem, LanesRun, Side, piece_of
+from svmcut.solvers.label_lanes import Block, LabelLanes, LanesProblem, LanesRun, piece_of
 from svmcut.solvers.protocol import Start
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 
 
 class NodePieces(NamedTuple):
-    """Weights of the machines of a node, by those features that its rows have.
+    """Weights of the machines of a node, by the features that its rows have."""
 
-    Attributes
-    ----------
-    columns : (d,) int32
-        The features, increasing.
-    indptr, places, values
-        As of Pieces; places count the machines of the node.
-    """
-
+    #: (d,) The features, increasing.
     columns: NDArray[np.int32]
+    #: As of Pieces; places count the machines of the node.
     indptr: NDArray[np.int64]
     places: NDArray[np.int32]
     values: NDArray[np.float32]
@@ -46,28 +40,22 @@ class NodePieces(NamedTuple):
 
 @record
 class TreeProblem(LanesProblem):
-    """Machines of all nodes; as of LanesProblem, whose labels they are.
+    """Machines of all nodes, in place of the labels of LanesProblem."""
 
-    Attributes
-    ----------
-    first : (J + 1,) int64
-        Node j has the machines first[j] to first[j + 1].
-    parents : (J,) int64
-        The machine whose rows are those of each node; -1 for all rows.
-    """
-
+    #: (J + 1,) Node j has the machines first[j] to first[j + 1].
     first: NDArray[np.int64]
+    #: (J,) The machine whose rows are those of each node; -1 for all rows.
     parents: NDArray[np.int64]
 
     def rows_of(self, node: int) -> NDArray[np.int32] | None:
-        """The rows of a node, increasing; None for all."""
+        """Return the rows of a node, increasing; None for all."""
         machine = self.parents[node]
         if machine < 0:
             return None
         return self.rows[self.indptr[machine] : self.indptr[machine + 1]]
 
     def losses(self) -> NDArray[np.float64]:
-        """(M,) the loss of every machine at w = 0."""
+        """Return the loss of every machine at w = 0, (M,)."""
         ones = np.ones(self.space.X.n_rows) if self.weights is None else self.weights
         sums = np.concatenate([[0.0], np.cumsum(ones[self.rows])])
         below = np.append(np.diff(sums[self.indptr]), ones.sum())
@@ -75,7 +63,7 @@ class TreeProblem(LanesProblem):
 
 
 class TreeRun(LanesRun):
-    """Nodes, level after level, as many at once as a block has groups of 64; pieces are
+    """The nodes, level after level, as many at once as a block has groups of 64; pieces are
     NodePieces."""
 
     unit = "machines"
@@ -102,7 +90,7 @@ class TreeRun(LanesRun):
 
     def restore(self, state: Any) -> None:
         super().restore(state)
-        for b, known in self.known.items():
+        for b, known in self.results.items():
             pieces = known.pieces or []
             whole = known.pieces is None or len(pieces) == len(self._nodes(b))
             schemas.require(whole, "saved", "a piece of every node that is over")
@@ -113,12 +101,12 @@ class TreeRun(LanesRun):
                 schemas.require(fits, "saved", "bounds of its weights")
 
     def _nodes(self, b: int) -> range:
-        """Those of a block."""
+        """Return the nodes of a block."""
         return range(int(self._node_ends[b]), int(self._node_ends[b + 1]))
 
-    def _begin(self, b: int) -> Side:
-        """The machines of the nodes of a block."""
-        return Side([self._machines(node) for node in self._nodes(b)])
+    def _begin(self, b: int) -> Block:
+        """Return the machines of the nodes of a block."""
+        return Block([self._machines(node) for node in self._nodes(b)])
 
     def _machines(self, node: int) -> Any:
         problem, rows = self._problem, self._problem.rows_of(node)
@@ -135,7 +123,7 @@ class TreeRun(LanesRun):
         return problem.descent(space, (bounds, own), weights, self._solver.seed, self._part)
 
     def _columns(self, node: int) -> NDArray[np.int32]:
-        """The features of the rows of a node."""
+        """Return the features of the rows of a node."""
         rows, X = self._problem.rows_of(node), self._problem.space.X
         if rows is None:
             return np.arange(X.n_features, dtype=np.int32)
@@ -152,20 +140,19 @@ class TreeRun(LanesRun):
         columns = self._columns(self._nodes(b)[place])
         return NodePieces(columns, *piece_of(self._features(W), own))
 
-    def _unknown(self, b: int) -> list[NodePieces]:
+    def _empty_pieces(self, b: int) -> list[NodePieces]:
         none = np.zeros(0, np.int32)
         empty = NodePieces(none, np.zeros(1, np.int64), none, np.zeros(0, np.float32))
         return len(self._nodes(b)) * [empty]
 
     def weights(self) -> tuple[list[NodePieces], NDArray[np.float32]]:
-        """Of every node what is kept, what is known, or nothing; the weights of the constant
-        feature."""
+        """Return the pieces of every node, empty before it has begun, and the weights of the
+        constant feature."""
         return self._weights()
 
 
 @record
 class LabelTreeLanes(LabelLanes):
-    """Dual coordinate descent of the machines of a tree of labels; as LabelLanes, `block` / 64
-    nodes at once."""
+    """Dual coordinate descent for a tree of labels, `block` / 64 nodes at once."""
 
     run = TreeRun

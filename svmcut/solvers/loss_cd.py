@@ -7,14 +7,14 @@
     certificate  alpha / (C v) is a cut; P on the line from the best point so far to the best
                  multiple of w
 
-What svmcut/solvers/dual_cd.py does for the hinge, whose box this has not. Where the gap falls too
-slowly Newton's method goes on from the point reached, of a loss with corners where features are
-few; where that stalls, cutting planes do. Beyond a thousand features a step of that is a conjugate
-gradient run of some fifty passes, and two looks in a row must foresee more than a few of them cost.
-The curvature of a squared loss jumps, and where C is large that method may need a hundred times as
-many steps as of a smooth one: there it gets so many times the passes foreseen, and then the descent
-goes on from its own alpha. Work is counted in passes and no clock has a part in it, so a run takes
-the same way everywhere.
+The method of svmcut/solvers/dual_cd.py for losses other than the hinge. Where the gap falls too
+slowly Newton's method goes on from the point reached (for a loss with corners only where features
+are few); where that stalls, cutting planes do. Beyond a thousand features a step of Newton's method
+is a conjugate gradient run of some fifty passes, and two looks in a row must predict more than a
+few of them cost. The curvature of a squared loss jumps, and where C is large that method may need a
+hundred times as many steps as on a smooth loss: there it gets TRIAL times the passes predicted, and
+then the descent goes on from its own alpha. Work is counted in passes, never in time, so a run
+takes the same course everywhere.
 
 References
 ----------
@@ -28,29 +28,25 @@ import math
 from collections.abc import Generator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import dual_cd
 from svmcut._native.losses import LOGISTIC
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.risks.logistic import MAX_LOGIT, logits
 from svmcut.risks.protocol import LossRisk
-from svmcut.solvers.auto import DENSE_DIM, EPOCHS, LOGISTIC_EPOCH, MOST_PASSES, newton_may_follow
+from svmcut.solvers.auto import DENSE_DIM, EPOCHS, LOGISTIC_EPOCH, MAX_PASSES, can_newton_follow
 from svmcut.solvers.descent import DescentRun, squared_norms
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.schemas import Form, State
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-
-#: Times the passes foreseen that Newton's method gets where curvatures jump.
+#: Newton's method gets so many times the passes predicted where curvatures jump.
 TRIAL = 4.0
 
 
 class LossCdRun(DescentRun):
-    """Any loss of one score; the logistic one keeps the logits of its multipliers beside them."""
+    """The descent of any loss of one score; the logistic one also keeps logits of multipliers."""
 
     serves = ("a loss of one score", LossRisk)
 
@@ -60,7 +56,7 @@ class LossCdRun(DescentRun):
         self._logit = np.full(n, -MAX_LOGIT) if risk.number == LOGISTIC else None
         self._boxes = np.full(n, problem.C) if risk.weights is None else problem.C * risk.weights
         self._newton = (
-            newton_may_follow(n, space.dim) or not risk.initial_width()
+            can_newton_follow(n, space.dim) or not risk.initial_width()
         ) and not solver.stays
         self._trial = math.inf
         self._foreseen = 0.0  # one look says nothing yet
@@ -84,19 +80,19 @@ class LossCdRun(DescentRun):
             return Newton()
         return Newton(self._trial, LossCd(self._solver.seed, stays=True))
 
-    def _leaves(self, epochs: float) -> bool:
-        """Of many features two looks in a row must say so: a gap that stands still once may fall
-        the more then."""
+    def _should_hand_over(self, epochs: float) -> bool:
+        """Tell whether the predicted epochs cost too much, with many features at two looks in a
+        row: a gap that stands still once may fall the more afterwards."""
         if self._problem.space.dim <= DENSE_DIM:
-            return super()._leaves(epochs)
+            return super()._should_hand_over(epochs)
         least, self._foreseen = min(epochs, self._foreseen), epochs
         least *= 1.0 if self._logit is None else LOGISTIC_EPOCH
         if self._problem.risk.has_two_curvatures:
             self._trial = TRIAL * least
-        return self._newton and least > MOST_PASSES
+        return self._newton and least > MAX_PASSES
 
     def _begin(self) -> None:
-        """Sets alpha, its logits and its w."""
+        """Set alpha, its logits and its w."""
         problem, n = self._problem, len(self._alpha)
         space, risk = problem.space, problem.risk
         if self.fractions is None:
@@ -133,7 +129,7 @@ class LossCdRun(DescentRun):
             risk.tube,
             self._logit,
         )
-        return (yield from self._rounds(descent, saved))
+        return (yield from self._run_epochs(descent, saved))
 
     def _cut(self) -> tuple[NDArray[np.float64], float]:
         self.fractions = np.divide(
@@ -144,20 +140,13 @@ class LossCdRun(DescentRun):
 
 @record
 class LossCd(Solver):
-    """Dual coordinate descent.
-
-    Parameters
-    ----------
-    seed
-        As of DualCd.
-    max_epochs : float
-        Epochs of all rows the run may be predicted to need yet where Newton's method could go on
-        and features are at most a thousand.
-    stays : bool
-        Whether Newton's method is not to go on: it was tried.
-    """
+    """Dual coordinate descent."""
 
     run = LossCdRun
+    #: As of DualCd.
     seed: int = 0
+    #: Epochs of all rows the run may be predicted to need yet where Newton's method could go on and
+    #: features are at most a thousand.
     max_epochs: float = EPOCHS
+    #: Whether Newton's method is not to go on: it was tried.
     stays: bool = False

@@ -7,12 +7,12 @@
                         W_k = sum_i alpha_ik x_i
     update       a row's alphas to their optimum, in random order (csrc/multiclass/multiclass_cd.cc)
     certificate  P at the best W found on lines between its multiples, less D at alpha, whose W is
-                 formed afresh before a claim: D rises to its maximum long before P of the very W of
-                 alpha falls to it
+                 formed afresh before a run ends: D rises to its maximum long before P of alpha's
+                 own W falls to it
 
-Keerthi, Sundararajan, Chang, Hsieh and Lin, KDD 2008, section 3. Along a path of C the alphas
-before, scaled as is best for D, are the start. Where the descent leads no further, cutting planes
-go on from its alpha, which is one cut.
+Keerthi, Sundararajan, Chang, Hsieh and Lin, KDD 2008, section 3. Along a path of C a run starts at
+the last alphas, scaled as is best for D. Where the descent leads no further, cutting planes go on
+from its alpha, which is one cut.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import multiclass, sparse
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes, total
-from svmcut.solvers.compose import Then
+from svmcut.solvers.compose import Continuation
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.descent import squared_norms
-from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Stall, Start, kept
+from svmcut.solvers.protocol import (
+    Interrupted,
+    Problem,
+    Progress,
+    Run,
+    Solver,
+    Stall,
+    Start,
+    constant,
+)
 from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-MOST_EPOCHS = 20_000
-#: The gap of the best point is about this part of the one that is estimated on the way, where
-#: nothing is known yet.
+MAX_EPOCHS = 20_000
+#: First guess of the gap of the best point, as a part of the estimated gap.
 FIRST_RATIO = 0.7
-#: Gaps of so many targets are too far from the end of a run for a search of the line.
+#: The line is searched once the gap is at most so many targets.
 SEARCHED = 20
 TINY = 1e-300
-LARGEST_DIM = 250_000  # of W: beyond it the cuts would take memory that the descent does not
+LARGEST_DIM = 250_000  # of W: the cuts of more need much more memory than the descent
 
 
 class MulticlassCdRun(Run):
-    """A step after every look at the gap.
-
-    Parameters
-    ----------
-    problem : Problem
-        CrammerSingerRisk, LabelSpace without pairs.
-    """
+    """A step after every look at the gap. The problem has CrammerSingerRisk and LabelSpace without
+    pairs."""
 
     def __init__(self, solver: MulticlassCd, problem: Problem, start: Start | None):
         super().__init__(solver, problem, start)
@@ -72,7 +72,7 @@ class MulticlassCdRun(Run):
         self._rooms: list[NDArray[np.float64]] = []
         self._other: NDArray[np.float64] | None = None
         self._iteration, self._looks, self._ratio, self._stall = 0, 0, FIRST_RATIO, Stall(60)
-        self._then = Then()
+        self._then = Continuation()
         norms = squared_norms(space)
         W = self._w.reshape(-1, K)
         self._native = multiclass.Descent(
@@ -84,7 +84,7 @@ class MulticlassCdRun(Run):
         self._parts: NDArray[np.float64] | None = None
 
     def _begin(self, fractions) -> None:
-        """alpha = t fractions, with the t from 0 to C that is best for the dual."""
+        """Set alpha = t fractions, with the t from 0 to C that is best for the dual."""
         space = self._problem.space
         w = space.adjoint(fractions.ravel())
         gain = float(fractions[self._rows, self._problem.risk.y].sum())
@@ -112,7 +112,7 @@ class MulticlassCdRun(Run):
     def __iter__(self) -> Iterator[Progress]:
         problem, descent, resumed = self._problem, self._native, self._resumed
         self._resumed, began = False, time.perf_counter()
-        if not self._then.taken:
+        if not self._then.has_begun:
             scores = self._scores(self._w).reshape(self._shape) if resumed else self._look()
             n, K = self._shape
             # epochs that cost more than a look does
@@ -125,7 +125,10 @@ class MulticlassCdRun(Run):
                 if problem.stop.met(self.primal, self.lower):
                     self._rooms, self._other = [], None
                     return
-                if self._stall.update(self.primal - self.lower) or descent.epochs >= MOST_EPOCHS:
+                if (
+                    self._stall.has_stalled(self.primal - self.lower)
+                    or descent.epochs >= MAX_EPOCHS
+                ):
                     break
                 descent.wake(problem.C, scores)
                 enough, share = self._aim()
@@ -146,22 +149,23 @@ class MulticlassCdRun(Run):
                 if 0 < gap <= SEARCHED * problem.stop.target(self.primal) and descent.gap > 0:
                     self._ratio = min(max(gap / descent.gap, 0.1), 1.5)
             if problem.space.dim > LARGEST_DIM:
-                self.ended_by = "cap" if descent.epochs >= MOST_EPOCHS else None
+                self.ended_by = "cap" if descent.epochs >= MAX_EPOCHS else None
                 return
-            self._then.take(progress)
+            self._then.begin_after(progress)
         self.fractions = None
         yield from self._then.steps(self, CuttingPlane(), problem, self._cuts)
 
     def below(self) -> tuple[NDArray[np.float64], float] | None:
-        """W of alpha, formed afresh, and its dual value; None where cutting planes went on."""
-        if self._then.taken:
+        """Return W of alpha, formed afresh, and its dual value; None where cutting planes went
+        on."""
+        if self._then.has_begun:
             return None
         v = self._problem.space.adjoint(self._alpha.ravel())
         gain = float(self._alpha[self._rows, self._problem.risk.y].sum())
         return v, gain - 0.5 * self._problem.space.dot(v, v)
 
     def _cuts(self) -> Start:
-        """The best point, and alpha as one cut."""
+        """Return the best point, and alpha as one cut."""
         problem = self._problem
         coef = (self._alpha / -problem.C).ravel()
         bundle = CutBundle(problem.space, make_qp(problem.qp))
@@ -170,17 +174,16 @@ class MulticlassCdRun(Run):
         return Start(bundle, (self.best,))
 
     def _aim(self) -> tuple[float, float]:
-        """The estimated gap that may stand for one that ends the run: a number, and a multiple of
-        the dual value."""
+        """Return the estimated gap at which the run may end: a number, and a multiple of the dual
+        value."""
         absolute, relative = self._problem.stop.absolute, self._problem.stop.relative
         if relative is None:
             return absolute / self._ratio, 0.0
-        return 0.0, relative / (
-            self._ratio * max(1 - relative, TINY)
-        )  # the primal is the dual and the gap
+        # the primal is the sum of the dual and the gap
+        return 0.0, relative / (self._ratio * max(1 - relative, TINY))
 
     def _scores(self, w, *used: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Scores of w in a room that is none of these."""
+        """Return the scores of w, in an array other than these."""
         room = self._room(self._s, *used)
         if not w.any():
             room[:] = 0.0
@@ -190,8 +193,7 @@ class MulticlassCdRun(Run):
         return room
 
     def _room(self, *used: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n K,) numbers in memory of the run that is none of these; new only where there is
-        none."""
+        """Return an array (n K,) of the run other than these; a new one only where needed."""
         for room in self._rooms:
             if not any(room is each for each in used):
                 return room
@@ -199,15 +201,13 @@ class MulticlassCdRun(Run):
         return self._rooms[-1]
 
     def _look(self, last: bool = False):
-        """Takes W in as a point and alpha as a bound; the scores of W. last: none follows."""
+        """Take in W as a point and alpha as a bound; return the scores of W. last: none follows."""
         problem, space = self._problem, self._problem.space
         scores, squared = self._scores(self._w), space.dot(self._w, self._w)
         gain = float(self._alpha[self._rows, problem.risk.y].sum())
         self._now = gain - 0.5 * squared
         self._search(scores, squared, last)
-        if problem.stop.met(
-            self.primal, max(self._now, self.lower)
-        ):  # sums of steps add up rounding
+        if problem.stop.met(self.primal, max(self._now, self.lower)):  # steps add up rounding
             space.adjoint(self._alpha.ravel(), self._w)
             self._looks += 1
             self._now = gain - 0.5 * space.dot(self._w, self._w)
@@ -217,7 +217,7 @@ class MulticlassCdRun(Run):
         return scores.reshape(self._shape)
 
     def _search(self, s, squared: float, last: bool) -> None:
-        """Moves the best point to W, whose scores are s; near the end of the run, and last, to the
+        """Move the best point to W, whose scores are s; near the end of the run, and last, to the
         best on the line from it to the best multiple of W."""
         problem, risk, C = self._problem, self._problem.risk, self._problem.C
         before = self.best
@@ -232,7 +232,7 @@ class MulticlassCdRun(Run):
         wd, dd = cross - self._squared, scale * scale * squared - 2 * cross + self._squared
         t = risk.line_minimum(self._s, rates, wd, dd, C)
         if t > 0:
-            fresh = self.best is not before  # a copy of W then, which no step has shown yet
+            fresh = self.best is not before  # a copy of W then, which no step has reported yet
             room = self.best if fresh else self._spare()
             sparse.blend(1 - t, self.best, t * scale, self._w, room)
             sparse.blend(1.0, self._s, t, rates, rates)
@@ -241,21 +241,21 @@ class MulticlassCdRun(Run):
                 np.copyto(room, self._w)
 
     def _spare(self) -> NDArray[np.float64]:
-        """Memory of the point before the best one."""
+        """Return the memory of the best point before this one."""
         if self._other is None:
             self._other = np.empty(len(self.best))
         return self._other
 
     def _offer(self, w, s, again: bool = False) -> float:
-        """Takes w with its scores for the best point if it is, or again, by scores computed afresh;
-        its primal."""
+        """Take w with its scores as the best point if it is, or again by fresh scores; return its
+        primal."""
         squared, value = self._problem.space.dot(w, w), self._problem.risk.value(s)
         primal = 0.5 * squared + self._problem.C * value
         if again or primal < self.primal:
             if w is self._w:
                 w = self._spare()
                 np.copyto(w, self._w)
-            if w is not self.best:  # what the last step has shown stays as it is until the next one
+            if w is not self.best:  # the reported point stays as it is until the next step
                 self.best, self._other = w, self.best
             self._s = s
             self._squared = squared
@@ -267,30 +267,14 @@ class MulticlassCdRun(Run):
         size = max(1, self._problem.space.X.nnz * self._shape[1])
         passes = self._looks + self._native.entries / size
         support = int(np.count_nonzero(self._alpha[self._rows, self._problem.risk.y]))
-        return Progress(
-            self._iteration,
-            passes,
-            self.primal,
-            self.lower,
-            self.primal - self.lower,
-            time.perf_counter() - began,
-            kept(self.best),
-            0,
-            support,
-            self._value,
-            self._value,
-        )
+        state = self._iteration, passes, self.primal, self.lower, constant(self.best)
+        return Progress.since(began, *state, 0, support, self._value, self._value)
 
 
 @record
 class MulticlassCd(Solver):
-    """Dual coordinate descent over all classes.
-
-    Parameters
-    ----------
-    seed : int
-        Of the order of the visits.
-    """
+    """Dual coordinate descent over all classes."""
 
     run = MulticlassCdRun
+    #: Seed of the order of the visits.
     seed: int = 0

@@ -11,14 +11,14 @@
                                                           smoothing            unfinished
                                                                                minimisation
 
-The fastest of the trainers here where features are few. delta falls once the first part of the gap
+The fastest of the solvers here where features are few. delta falls once the first part of the gap
 is the larger one, so neither part is ever much finer than the other. With many rows w starts from a
 sample of them, and that from a smaller one: a sample of n / 8 rows costs an eighth and leaves one
 or two steps to do.
 
-The squared hinge has no second derivative where y s = 1; there the generalised Hessian stands in.
-The slopes g + l'' e that a step along e foresees make a second cut, but of the hinge: a gradient of
-0 but for what the solution of the equations leaves. Where C is large, 1/2 |gradient|^2 at the new
+The squared hinge has no second derivative where y s = 1; the generalised Hessian is used there.
+Except for the hinge, the slopes g + l'' e that a step along e predicts make a second cut, whose
+gradient is 0 but for the residual of the equations. Where C is large, 1/2 |gradient|^2 at the new
 point is far above what is left of the primal.
 
 References
@@ -46,55 +46,36 @@ from svmcut.solvers.protocol import Problem, Progress, Solver, Stall, Start
 from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form, Kept, State
 
-SAMPLE_EVERY = 8  # rows of one sampled row
-FINAL = 0.8  # of the target is left to the smoothing
-NEAR = 1.05  # times its share of the target the smoothing may cost
+SAMPLE_EVERY = 8  # a sample has every eighth row
+FINAL = 0.8  # part of the target that smoothing may cost
+SMOOTHING_SHARE = 1.05  # delta falls while the smoothing costs so many times that part
 SAMPLE_STEPS = 40
-#: Of a line's slope at 0 a smoothed loss may leave at a full step, which is welcome, and elsewhere:
-#: once the bands have settled a full step ends at the minimum.
+#: Part of a line's slope at 0 that a smoothed loss may leave at a full step, which is preferred,
+#: and elsewhere: once the bands have settled a full step ends at the minimum.
 FULL, SHORT = 0.3, 0.05
-PATIENCE, SMOOTH_PATIENCE = (
-    30,
-    10,
-)  # looks without progress, where delta falls and where there is none
+PATIENCE, SMOOTH_PATIENCE = 30, 10  # looks without progress, with a delta that falls and without
 
 
 class Descent(Kept):
-    """The point of a minimisation, what is known there, and the next step.
+    """The point w of a minimisation, its cut and gradient, and the next step.
 
-    Parameters
-    ----------
-    problem : Problem
-        Or that of a sample of its rows with C so much larger.
-    w
-        Element of the space; never changed.
-    delta : float
-        Width of the smoothing, 0 for losses without corners.
-
-    Attributes
-    ----------
-    s : (n,) float64
-        Scores of w; with a free bias, but for what the last step moved it.
-    at : Smoothed
-    a, gradient
-        Normal of the cut; gradient of the smoothed P.
-    smoothing, unfinished : float
-        Parts of the gap.
-    gain : float
-        What the last step promised.
-    passes : float
-    ahead : ((n,) float64, float) or None
-        Coefficients and offset of the cut that the last step foresaw for its end.
+    Its problem may be that of a sample of the rows with C so much larger; delta is the width of the
+    smoothing, 0 for losses without corners. w is never changed in place.
     """
 
-    SHRINK: ClassVar[float] = 0.35  # of delta is left at least, in one go
-    SAMPLE: ClassVar[tuple[int, int]] = (
-        4000,
-        20,
-    )  # rows of the smallest sample, and rows a feature
-    FEWEST: ClassVar[int] = (
-        10  # rows with a curvature a feature of a sample, or its Hessian says little about all rows
-    )
+    SHRINK: ClassVar[float] = 0.35  # delta keeps this part at least, at one time
+    SAMPLE: ClassVar[tuple[int, int]] = 4000, 20  # rows of the smallest sample, and rows a feature
+    #: Rows with a curvature, a feature, below which the Hessian of a sample says little of all
+    #: rows.
+    FEWEST: ClassVar[int] = 10
+
+    #: The smoothed risk at w, the normal of its cut, and the gradient of the smoothed P.
+    at: Any
+    a: Any
+    gradient: Any
+    #: Parts of the gap: that of the smoothing, and 1/2 |gradient|^2.
+    smoothing: float
+    unfinished: float
 
     called = "descent"
 
@@ -106,15 +87,17 @@ class Descent(Kept):
         self._curvature = self._equations()
         # coefficients of a smoothed loss stay where they are, but for a few
         self._normals = Normals(self.space, refresh=20 if delta else 1)
+        #: The predicted gain of the last step; coefficients and offset of the cut predicted there.
         self.w, self.delta, self.ahead, self.gain = w, delta, None, math.inf
+        #: (n,) Scores of w; a free bias is not in them since the last step.
         self.s, self.passes = np.zeros(self.space.n_rows), 1.0
         if look:
             self.s = self.space.scores(w)
             self._look()
 
     @classmethod
-    def restored(cls, problem: Problem, state: State) -> Self:
-        """The descent whose `state` this is."""
+    def from_state(cls, problem: Problem, state: State) -> Self:
+        """Return the descent whose `state` this is."""
         descent = cls(problem, problem.space.zero(), problem.risk.initial_width(), False)
         descent.restore(state)
         return descent
@@ -130,17 +113,18 @@ class Descent(Kept):
         super().restore(state)
         a = state["normals"]["a"]
         schemas.require(a is not None, "descent.normals.a", "the normal of the last cut")
-        self._know(a)
+        self._set_cut(a)
 
     def _equations(self) -> Any:
         return Curvature(self.space, self.risk)
 
     def _look(self) -> None:
-        """Cut, gradient and gap at w and delta; one pass, over changed rows alone where it pays."""
-        self._know(None)
+        """Compute cut, gradient and gap at w and delta: one pass, over changed rows where it
+        pays."""
+        self._set_cut(None)
         self.passes += 1
 
-    def _know(self, a) -> None:
+    def _set_cut(self, a) -> None:
         self.at = at = self.risk.smooth(self.s, self.delta)
         self.a = self._normals.of(at.coef) if a is None else a
         self.gradient = self.space.blend(1.0, self.w, self.C, self.a)
@@ -153,30 +137,38 @@ class Descent(Kept):
     def primal(self) -> float:
         return 0.5 * self.space.dot(self.w, self.w) + self.C * self.at.value
 
-    def lower(self, target: float) -> bool:
-        """Lowers delta towards the one that leaves a gap of `target`, if the gap is mostly its
-        work; True if it did."""
-        if self.smoothing <= NEAR * target or not self._settled():
-            return False
+    def should_sharpen(self, target: float) -> bool:
+        """Tell whether the gap is mostly that of the smoothing, and that above the target."""
+        return self.smoothing > SMOOTHING_SHARE * target and self._is_settled()
+
+    def sharpen(self, target: float) -> None:
+        """Lower delta towards the one that leaves a gap of `target`."""
         self.smooth_over(self.delta * max(self.SHRINK, math.sqrt(target / self.smoothing)))
-        return True
 
     def smooth_over(self, delta: float) -> None:
-        """The same point with another width."""
+        """Smooth the losses over another width, at the same point."""
         self.delta = delta
         self._look()
 
-    def _settled(self) -> bool:
+    def advance(self, target: float) -> float:
+        """Lower delta where that is due, else take a step; return what it may gain, 0 where nothing
+        helps."""
+        if self.should_sharpen(target):
+            self.sharpen(target)
+            return math.inf
+        return self.step()
+
+    def _is_settled(self) -> bool:
         return self.unfinished <= self.smoothing
 
-    def step(self) -> bool:
-        """One Newton step with line search; False where there is none that helps."""
+    def step(self) -> float:
+        """Take a Newton step with line search; return the predicted gain, 0 where none helps."""
         space, risk, at, delta, w = self.space, self.risk, self.at, self.delta, self.w
         p = self._curvature.direction(at, self.C, self.gradient)
         self.passes += self._curvature.passes
         slope = space.dot(self.gradient, p)
         if not slope < 0:
-            return False
+            return 0.0
         self.gain, s, e = -0.5 * slope, self.s, space.scores(p)
         if at.shares is not None:  # the bias follows
             s, e = s + at.shift, e - float(at.shares @ e)
@@ -195,35 +187,36 @@ class Descent(Kept):
         sparse.blend(1.0, s, t, e, self.s, space.threads)
         self.passes += 1
         self._look()
-        return True
+        return self.gain
 
     @classmethod
-    def sampled(cls, problem: Problem, w, delta: float) -> tuple[Any, float]:
-        """(w, delta) of a sample's minimum with C scaled up, itself started from a smaller sample;
-        or what was given where the rows are few. delta is one that all rows will need: the sample's
-        gap is relative to its primal."""
+    def sample_start(cls, problem: Problem, w, delta: float) -> tuple[Any, float]:
+        """Return (w, delta) of a sample's minimum with C scaled up, itself started from a smaller
+        sample, or the same where rows are few. All rows will need that delta: the sample's gap is
+        relative to its primal."""
         part = sample_of(problem, *cls.SAMPLE)
         if part is None:
             return w, delta
-        descent = cls(part, *cls.sampled(part, w, delta))
+        descent = cls(part, *cls.sample_start(part, w, delta))
         for _ in range(SAMPLE_STEPS):
             target = FINAL * part.stop.target(descent.primal)
-            if descent.smoothing <= NEAR * target and descent._over(target):
+            if descent.smoothing <= SMOOTHING_SHARE * target and descent._is_sample_done(target):
                 break
-            lowered = descent.lower(target)
-            if (
-                lowered and len(descent.at.rows) < cls.FEWEST * part.space.dim
-            ) or not descent.step():
+            if descent.should_sharpen(target):
+                descent.sharpen(target)
+                if len(descent.at.rows) < cls.FEWEST * part.space.dim:
+                    break
+            if not descent.step():
                 break
         return descent.w, descent.delta
 
-    def _over(self, target: float) -> bool:
-        """Whether a sample has no more to say, once the smoothing costs no more than the target."""
+    def _is_sample_done(self, target: float) -> bool:
+        """Tell whether a sample is solved well enough, once the smoothing is within the target."""
         return self.unfinished <= (self.smoothing or target / FINAL)
 
 
 def sample_of(problem: Problem, least: int, each: int) -> Problem | None:
-    """The problem of one row of every SAMPLE_EVERY, with C scaled up by the weight of all; None
+    """Return the problem of one row in SAMPLE_EVERY, with C scaled up by the weight of all; None
     where these are fewer than `least`, or than `each` for every feature."""
     space, n = problem.space, problem.space.n_rows
     count = n // SAMPLE_EVERY
@@ -236,7 +229,7 @@ def sample_of(problem: Problem, least: int, each: int) -> Problem | None:
 
 
 class NewtonRun(FractionalRun):
-    """A look after every step. It begins at the point of the start, where that has some."""
+    """A look after every step. It begins at the point of the start, if any."""
 
     serves = ("a loss of one score", SmoothedRisk)
     descent: ClassVar[type[Descent]] = Descent
@@ -265,29 +258,28 @@ class NewtonRun(FractionalRun):
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem = self._problem
         if saved is not None:
-            descent = self.descent.restored(problem, saved)
+            descent = self.descent.from_state(problem, saved)
         else:
             w, delta = self.w, problem.risk.initial_width()
             if not self._warm:
-                w, delta = self.descent.sampled(problem, w, delta)
+                w, delta = self.descent.sample_start(problem, w, delta)
             descent = self.descent(problem, w, delta)
         self._descent, self._stage = descent, "descent"
         while True:
             if saved is None:
                 self._take_in(descent)
-            met = self.met()
+            met = self.is_met()
             yield self.progress(again=saved is not None)
             saved = None
             if met:
                 return False
-            self._spent = self.passes > self._solver.most_passes
-            if self._spent or not self._going or self._stall.update(self.gap):
+            self._spent = self.passes > self._solver.max_passes
+            if self._spent or not self._going or self._stall.has_stalled(self.gap):
                 return True
-            target = FINAL * self.target
-            self._going = descent.lower(target) or descent.step()
+            self._going = descent.advance(FINAL * self.target) > 0
 
     def _take_in(self, descent: Descent) -> None:
-        """The point, its cut and the one foreseen for it."""
+        """Take in the point, its cut and the one that was predicted for it."""
         at = descent.at
         self.offer(descent.w, descent.s, at.value)
         self.cut(descent.a, at.offset, self.risk, at.coef)
@@ -300,16 +292,10 @@ class NewtonRun(FractionalRun):
 
 @record
 class Newton(Solver):
-    """Newton's method on a sum of losses, smoothed where they have corners.
-
-    Parameters
-    ----------
-    most_passes : float
-        After which `then` goes on.
-    then : Solver or None
-        From the fractions of the start; None where there is no such end.
-    """
+    """Newton's method on a sum of losses, smoothed where they have corners."""
 
     run = NewtonRun
-    most_passes: float = math.inf
+    #: Passes after which `then` takes over.
+    max_passes: float = math.inf
+    #: It begins at the fractions of the start; None for cutting planes.
     then: Solver | None = None

@@ -39,35 +39,27 @@ from svmcut.risks.weights import boxes
 from svmcut.solvers.protocol import Progress
 from svmcut.solvers.smo import Smo, SmoRun, residual
 
-#: Sums of weights that differ by this part are the same.
+#: Sums of weights that differ by this part are equal.
 EQUAL = 1e-12
-#: |w|^2 / 2 that is this part of what its terms could add up to is 0.
+#: |w|^2 / 2 counts as 0 at this part of the largest sum of its terms.
 ZERO = 1e-10
-#: A rho that is this part of what it could be is 0.
+#: rho counts as 0 at this part of its largest value.
 NO_MARGIN = 1e-12
 
 
 @record
 class NuProblem:
-    """The least P over w and the r of both sides.
+    """The least P over w and the r of both sides."""
 
-    Attributes
-    ----------
-    X : Csr
-        (n, d), n >= 1.
-    y : (n,) float64
-        p: v at w = 0.
-    sides : (n,) float64 in {-1, +1}
-    masses : (float, float)
-        m / C of the sides +1 and -1; 0 of a side without points.
-    kernel, C, tolerance, gap, weights, shared, given
-        As KernelProblem has them.
-    """
-
+    #: (n, d), n >= 1.
     X: Csr
+    #: (n,) p: v at w = 0.
     y: NDArray[np.float64]
+    #: (n,) in {-1, +1}
     sides: NDArray[np.float64]
+    #: m / C of the sides +1 and -1; 0 of a side without points.
     masses: tuple[float, float]
+    #: The fields of KernelProblem.
     kernel: Kernel
     C: float = 1.0
     tolerance: float = 1e-3
@@ -78,11 +70,11 @@ class NuProblem:
 
     @property
     def apart(self) -> bool:
-        """Whether there are two sides."""
+        """True where there are two sides."""
         return self.masses[1] > 0
 
     def levels(self, v: NDArray[np.float64]) -> tuple[float, float]:
-        """The best rho and b where p - w.phi = v, exactly."""
+        """Return the exact best rho and b where p - w.phi = v."""
         levels = [
             self._level(-side * v, self.sides == side, mass)
             for side, mass in zip((1.0, -1.0), self.masses, strict=True)
@@ -93,8 +85,8 @@ class NuProblem:
         return 0.5 * (levels[0] + levels[1]), 0.5 * (levels[1] - levels[0])
 
     def _level(self, z: NDArray, points: NDArray, mass: float) -> float:
-        """The number with so much weight of z below it; halfway between two where there are
-        many."""
+        """Return the number with so much weight of z below it, halfway between two where many
+        are."""
         z = z[points]
         if self.weights is None:
             place = min(max(math.ceil(mass * (1 - EQUAL)), 1), len(z)) - 1
@@ -109,7 +101,7 @@ class NuProblem:
         return 0.5 * (level + float(parted[place + 1])) if many else level
 
     def risk(self, r: NDArray[np.float64]) -> float:
-        """(P - 1/2 |w|^2) / C where p - f - b = r, any b: at the best rho and b."""
+        """Return (P - 1/2 |w|^2) / C at the best rho and b, where p - f - b = r for any b."""
         rho, b = self.levels(r)
         excess = np.maximum(0.0, rho + self.sides * (r - b))
         losses = float((excess if self.weights is None else self.weights * excess).sum())
@@ -117,11 +109,11 @@ class NuProblem:
         return losses - rho * (plus + minus) - b * (minus - plus)
 
     def dual(self, beta: NDArray[np.float64], v: NDArray[np.float64]) -> float:
-        """D where v = p - K beta."""
+        """Return D where v = p - K beta."""
         return 0.5 * float(beta @ (self.y + v))
 
     def best(self, K: NDArray[np.float64], free_bias: bool) -> NDArray[np.float64] | None:
-        """beta of the greatest D, as near as rounding allows."""
+        """Return beta of the greatest D, as near as rounding allows."""
         from svmcut.qp.box import maximise_in_box
 
         top = np.array(np.broadcast_to(boxes(self.C, self.weights), len(self.y)))
@@ -134,8 +126,8 @@ class NuProblem:
         return self.sides * x
 
     def unit(self, free_bias: bool) -> float:
-        """Size of a violation at the start: of what a coefficient changes, or the targets'
-        spread."""
+        """Return the size of a violation at the start: the change by a coefficient, or the spread
+        of targets."""
         spread = float(np.std(self.y))
         if spread > 0:
             return spread
@@ -147,11 +139,9 @@ class NuProblem:
         return max(self.C * float(np.mean(np.abs(own))), 1e-300)
 
     def start(self) -> NDArray[np.float64]:
-        """(n,) beta of the sums: at its bound by row, the last with a part."""
-        v, beta = (
-            np.ones(len(self.y)) if self.weights is None else self.weights,
-            np.zeros_like(self.y),
-        )
+        """Return beta (n,) of the wanted sums: at its bound row by row, the last one in part."""
+        v, beta = self.weights, np.zeros_like(self.y)
+        v = np.ones(len(self.y)) if v is None else v
         for side, mass in zip((1.0, -1.0), self.masses, strict=True):
             points = np.flatnonzero(self.sides == side)
             begins = np.cumsum(v[points]) - v[points]
@@ -160,7 +150,7 @@ class NuProblem:
 
 
 class NuRun(SmoRun):
-    """As SmoRun; it begins at coefficients of the sums that the problem asks for."""
+    """A SmoRun that begins at coefficients of the wanted sums."""
 
     _problem: NuProblem
 
@@ -173,26 +163,26 @@ class NuRun(SmoRun):
         problem, native = self._problem, self._native
         beta = problem.start()
         v = residual(problem, beta, self._solver.threads)
-        native.restore(self._solver.placed(problem, beta, v))
+        native.restore(self._solver.native_state(problem, beta, v))
         native.make_whole()
 
-    def _claims(self, progress: Progress) -> bool:
-        """As SmoRun; or where all that is left of w is rounding, whose margin is 0."""
+    def _is_met(self, progress: Progress) -> bool:
+        """Tell whether the rule is met, or only rounding is left of w, whose margin is 0."""
         problem = self._problem
-        if super()._claims(progress):
+        if super()._is_met(progress):
             return True
         mass = problem.C * sum(problem.masses)
         return not problem.y.any() and -progress.dual <= ZERO * self._unit * mass * mass
 
     @property
     def has_margin(self) -> bool:
-        """Whether rho is above 0, and that not only for rounding."""
+        """True where rho is above 0 by more than rounding."""
         problem = self._problem
         largest = self._unit * problem.C * sum(problem.masses)
         return self.levels()[0] > NO_MARGIN * largest
 
     def levels(self) -> tuple[float, float]:
-        """rho and b of the present solution; exact where every point is active."""
+        """Return rho and b of the present solution; exact where every point is active."""
         return self._problem.levels(self._native.solution()[1])
 
     def _edges(self) -> tuple[float, float]:
@@ -210,6 +200,6 @@ class NuSmo(Smo):
     run = NuRun
 
     def native(self, problem: Any, cache_mb: float) -> NativeSmo:
-        """The compiled side of a run."""
+        """Return the compiled side of a run."""
         how = {"linear": problem.y, "apart": problem.apart}
-        return self.compiled(problem, problem.sides, True, cache_mb, **how)
+        return self.make_native(problem, problem.sides, True, cache_mb, **how)

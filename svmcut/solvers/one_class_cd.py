@@ -7,7 +7,7 @@
     update       pairs from both ends of the order of scores (csrc/linear/one_class.cc): over all
                  rows once, then over those between their bounds and those just moved
     certificate  P - D at the exact rho, the quantile of the scores of mass m, with w formed anew;
-                 where the origin is among the rows w = 0 is best, and what is left of it rounding
+                 where the origin is among the rows, w = 0 is best and all else is rounding
 
 LIBLINEAR's -s 21. Chou, Lin and Lin, Dual coordinate descent methods for large-scale linear
 one-class SVM, SDM 2020, choose pairs in this way.
@@ -19,24 +19,21 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import one_class, sparse
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.solvers.nu import ZERO, NuProblem
 from svmcut.solvers.protocol import Progress, Run, Solution, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.schemas import Form
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-#: Passes over the rows between their bounds after one over all.
+#: Most passes over the rows between their bounds after one over all.
 _INNER = 20
 
 
 class OneClassCdRun(Run):
-    """A step is a pass over all rows and those behind it."""
+    """A step is a pass over all rows and the passes over some rows after it."""
 
     _problem: NuProblem
 
@@ -70,12 +67,12 @@ class OneClassCdRun(Run):
             self._pass()
 
     def _form_w(self) -> None:
-        """w of alpha, without what steps have left in it of rounding."""
+        """Form w of alpha anew, without the rounding of the steps."""
         self._w[:] = 0.0
         sparse.adjoint(self._rows, self._alpha, self._w)
 
     def scores(self) -> NDArray[np.float64]:
-        """(n,) w.x_i."""
+        """Return w.x_i (n,)."""
         f = np.empty(len(self._alpha))
         sparse.scores(self._rows, self._w, 0.0, f, self._solver.threads)
         return f
@@ -100,18 +97,9 @@ class OneClassCdRun(Run):
         self._f = self.scores()
         risk = problem.risk(-self._f)
         primal = half + problem.C * risk
-        return Progress(
-            self._k,
-            self._k,
-            primal,
-            -half,
-            primal + half,
-            time.perf_counter() - began,
-            self.expansion,
-            0,
-            int(np.count_nonzero(self._alpha)),
-            risk,
-            risk,
+        support = int(np.count_nonzero(self._alpha))
+        return Progress.since(
+            began, self._k, self._k, primal, -half, self.expansion, 0, support, risk, risk
         )
 
     @property
@@ -120,11 +108,11 @@ class OneClassCdRun(Run):
         return self._k
 
     def expansion(self) -> Solution:
-        """The present solution."""
+        """Return the present solution."""
         return Solution(self._alpha.copy(), 0.0)
 
     def levels(self) -> tuple[float, float]:
-        """rho, and 0."""
+        """Return rho, and 0."""
         return self._problem.levels(-self._f)
 
     @property
@@ -135,12 +123,8 @@ class OneClassCdRun(Run):
 
 @record
 class OneClassCd(Solver):
-    """Of a NuProblem with one side, the linear kernel, C = 1 and no weights, to its relative gap.
-
-    Parameters
-    ----------
-    threads : int
-    """
+    """Pairs of coordinates on a NuProblem with one side, the linear kernel, C = 1 and no weights,
+    to its relative gap."""
 
     run = OneClassCdRun
     patience = 30

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One machine of many that are trained one after the other: its own steps, told with the sums over
+"""One machine of many that are trained one after the other: its own steps with the sums over
 all."""
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from svmcut.base.records import record
 from svmcut.base.typing import Any, ClassVar, NamedTuple
 from svmcut.solvers.compose import Watched
-from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, kept
+from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, Start, constant
 from svmcut.spec.schemas import OWN, Form
 
 
 class Others(NamedTuple):
-    """Sums over the machines that are trained and those that are to come, which stand at w = 0;
-    `own` is the primal value of this one at w = 0."""
+    """Sums over the other machines, of which those to come are at w = 0; `own` is the primal value
+    of this one at w = 0."""
 
     iteration: int = 0
     passes: float = 0.0
@@ -30,16 +30,11 @@ class Others(NamedTuple):
 
 
 class OneOfManyRun(Run):
-    """The steps of the machine.
-
-    Attributes
-    ----------
-    machine : Watched
-        Its own run.
-    """
+    """The steps of the machine, with the sums over all."""
 
     def __init__(self, solver: OneOfMany, problem: Any, start: Start | None):
         super().__init__(solver, problem, start)
+        #: Its own run.
         self.machine = Watched(solver.machine, problem, start)
 
     def form(self) -> Form:
@@ -56,7 +51,7 @@ class OneOfManyRun(Run):
             others = self._solver.others
             if self.machine.last is not None or not others.iteration:
                 raise
-            none = Progress(0, 0.0, others.own, 0.0, others.own, 0.0, kept(None), evaluations=0)
+            none = Progress(0, 0.0, others.own, 0.0, others.own, 0.0, constant(None), evaluations=0)
             raise Interrupted(self._sum(none, began)) from None
 
     def _sum(self, p: Progress, began: float) -> Progress:
@@ -78,13 +73,7 @@ class OneOfManyRun(Run):
 
 @record
 class OneOfMany(Solver):
-    """A machine's solver, whose progress counts the other machines too.
-
-    Parameters
-    ----------
-    machine : Solver
-    others : Others
-    """
+    """A solver whose progress includes the other machines."""
 
     run = OneOfManyRun
     patience: ClassVar[int | None] = None  # the machine is watched on its own

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One class or label against the rest: K problems of two classes on the same rows, whose
-certificates add up.
+"""One class or label against the rest: K problems of two classes on the same rows, with the sum of
+their certificates.
 
     problem      min_W  sum_k [1/2 |W_k|^2 + sum_i C_i l(y_ik W_k.x_i)],   y_ik = 1 where k is
                  right, else -1
 
-Every machine ends at a K-th of an absolute target, or at the relative one: so their sums meet it.
-The run ends where the sums do.
+Every machine ends at a K-th of an absolute target, or at the relative one, so that their sums meet
+it. The run ends where the sums do.
 
 Dual coordinate descent for the hinge loss trains machines side by side (csrc/labels/label_cd.cc): a
-row is read once for a group of them, groups go to the threads, and no machine hangs on the others.
-Those that prove slow go on one after the other from where they stand, as machines of another solver
-are trained from the start.
+row is read once for a group of them, groups are shared out among threads, and no machine depends on
+another. Machines that prove slow go on one after the other from where they are; those of other
+solvers are trained so from the start.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import label_cd
 from svmcut.base.records import record, replace
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
+from svmcut.base.typing import Any, ClassVar
 from svmcut.cutting.bundle import CutBundle
 from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes
-from svmcut.solvers.auto import newton_may_follow
+from svmcut.solvers.auto import can_newton_follow
 from svmcut.solvers.compose import Watched
 from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.dual_cd import DualCd
@@ -45,41 +46,31 @@ from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.schemas import Form, State
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-#: Most alphas of machines side by side in memory at once, and nonzeros that are read between two
-#: steps.
+#: Most multipliers of machines side by side in memory, and nonzeros that are read for a step.
 ALPHAS, ENTRIES = 1 << 25, 200_000_000
 #: Rounding of a gap in float64, as a part of the primal.
-SLIP = 1e-13
+ROUNDING = 1e-13
 
 
 def lanes_of(K: int) -> int:
-    """Machines of a group, of so many in all."""
+    """Return the number of machines of a group, of K in all."""
     return label_cd.LANES[label_cd.LANES[0] * 2 < K]
 
 
 def machines_at_once(n: int, lanes: int) -> int:
-    """Of a wave: as many as alphas of n rows may be kept of, in whole groups."""
+    """Return the number of machines of a wave: whole groups whose multipliers fit in ALPHAS."""
     return max(2, ALPHAS // (n * lanes)) * lanes
 
 
 def looks_until(looks: int, entries: int) -> int:
-    """How many looks groups have had after the step that follows so many, for which so many
-    nonzeros were read."""
+    """Return the number of looks at which the next step ends, after so many looks and nonzeros
+    read."""
     return looks + min(max(1, ENTRIES * looks // max(1, entries)), max(1, looks))
 
 
 class OneVsRestRun(Run):
-    """The steps of all machines, counted on, with the sums over the machines; those that are to
-    come stand at w = 0.
-
-    Parameters
-    ----------
-    problem : Problem
-        OneVsRestRisk and LabelSpace without pairs.
-    """
+    """The steps of all machines, counted on, with the sums over them; machines that have not begun
+    are at w = 0. The problem has OneVsRestRisk and LabelSpace without pairs."""
 
     def __init__(self, solver: OneVsRest, problem: Problem, start: Start | None):
         super().__init__(solver, problem, start)
@@ -90,13 +81,13 @@ class OneVsRestRun(Run):
         self._binary = replace(problem, risk=None, space=self._space, stop=stop)
         self._W, n = np.zeros((self._space.dim, K)), space.X.n_rows
         zero = risk.machine(0).linearize(np.zeros(n)).value
-        #: Primal, risk and dual of every machine; iterations, passes, cuts and support of those
-        #: that are over.
+        #: Primal, risk and dual of every machine; iterations, passes, cuts and support of the
+        #: finished ones.
         self._found = np.zeros((K, 3))
         self._found[:, 0], self._found[:, 1] = problem.C * zero, zero
         self._counts: tuple[int, float, int, int] = (0, 0.0, 0, 0)
-        # a wave of machines side by side, the first of the next one, and who is trained alone, from
-        # these fractions
+        # a wave of machines side by side, the first machine of the next wave, and those that are
+        # trained alone, from these fractions
         self._side_by_side = isinstance(solver.machine, DualCd)
         self._wave: Any = None
         self._next = 0 if self._side_by_side else K
@@ -135,24 +126,24 @@ class OneVsRestRun(Run):
         self._began = time.perf_counter()
         while self._next < self._K:
             yield from self._train_wave()
-            if self._met():
+            if self._is_met():
                 return
         while self._left:
             yield from self._train_alone(self._left[0])
-            if self._met():
+            if self._is_met():
                 return
 
     def radii(self) -> NDArray[np.float64]:
-        """(K,) how far every machine can be from its optimum: sqrt(2 gap)."""
+        """Return how far every machine can be from its optimum, (K,): sqrt(2 gap)."""
         gaps = self._found[:, 0] - self._found[:, 2]
-        return np.sqrt(2 * np.maximum(gaps + SLIP * np.abs(self._found[:, 0]), 0.0))
+        return np.sqrt(2 * np.maximum(gaps + ROUNDING * np.abs(self._found[:, 0]), 0.0))
 
-    def _met(self) -> bool:
+    def _is_met(self) -> bool:
         primal, _, dual = self._found.sum(axis=0).tolist()
         return self._problem.stop.met(primal, dual)
 
     def _labels(self) -> range:
-        """The machines of the wave at `next`."""
+        """Return the machines of the wave at `next`."""
         most = machines_at_once(self._space.X.n_rows, self._lanes)
         return range(self._next, min(self._K, self._next + most))
 
@@ -161,12 +152,12 @@ class OneVsRestRun(Run):
         return lanes_of(self._K)
 
     def _until(self, looks: int, entries: int) -> int:
-        """Looks of the next step of a wave; see looks_until."""
+        """Return the looks at which the next step of a wave ends; see looks_until."""
         return looks_until(looks, entries)
 
     def _begin_wave(self) -> Any:
         problem, space, stop, labels = self._problem, self._space, self._binary.stop, self._labels()
-        leaves = newton_may_follow(space.X.n_rows, space.dim)
+        leaves = can_newton_follow(space.X.n_rows, space.dim)
         patience = self._solver.machine.max_epochs if leaves else math.inf
         return label_cd.Descent(
             space.rows,
@@ -184,7 +175,7 @@ class OneVsRestRun(Run):
         )
 
     def _train_wave(self) -> Iterator[Progress]:
-        """Machines side by side, until each is over or proves slow."""
+        """Yield the steps of machines side by side, until each is finished or proves slow."""
         labels, resumed, self._resumed = self._labels(), self._resumed, False
         own = slice(labels.start, labels.stop)
         wave = self._wave = self._wave or self._begin_wave()
@@ -201,7 +192,7 @@ class OneVsRestRun(Run):
             resumed = False
             yield self._progress(wave)
             ends = wave.standing()[:, 3]
-            if self._met() or (ends != label_cd.OPEN).all():
+            if self._is_met() or (ends != label_cd.OPEN).all():
                 break
         slow = np.flatnonzero(ends == label_cd.SLOW).tolist()
         C = boxes(self._problem.C, self._problem.risk.weights)
@@ -212,24 +203,26 @@ class OneVsRestRun(Run):
         self._next, self._wave = labels.stop, None
 
     def _passes(self, wave: Any) -> float:
-        """Of all machines of a wave."""
+        """Return the passes of all machines of a wave."""
         looks, entries = wave.counts()
         return self._lanes * entries / max(1, self._space.X.nnz) + 2.0 * looks * len(self._labels())
 
     def _progress(self, wave: Any) -> Progress:
         iteration, passes, cuts, support = self._counts
-        W = self._W  # the wave's too: a copy of all classes a step would cost more than the step
-        return self._told(
+        W = (
+            self._W
+        )  # shared with the wave: a copy of all classes a step would cost more than the step
+        return self._sum_progress(
             iteration, passes + self._passes(wave), cuts, support, self._found, lambda: W.ravel()
         )
 
     def _machine(self, start: Start | None, state: State | None) -> Watched:
-        """The first of those that are left, by its solver."""
+        """Return the run of the first machine that is left."""
         problem = replace(self._binary, risk=self._problem.risk.machine(self._left[0]))
         return Watched(self._solver.machine, problem, start, state)
 
     def _train_alone(self, k: int) -> Iterator[Progress]:
-        """One machine by its solver, from where it stands."""
+        """Yield the steps of one machine by its solver, from where it is."""
         if self._run is None:
             start, fractions = None, self._fractions[0]
             if fractions is not None:
@@ -238,23 +231,20 @@ class OneVsRestRun(Run):
             self._run = self._machine(start, None)
         try:
             for progress in self._run:
-                yield self._with(k, progress)
+                yield self._add_machine(k, progress)
         except Interrupted as signal:
-            raise Interrupted(self._with(k, signal.progress)) from None
-        told = self._with(k, progress)
-        self._W[:, k] = progress.solution()  # in place: a copy of all is worth many a machine
-        self._found[k] = (
-            progress.primal,
-            progress.risk,
-            max(float(self._found[k, 2]), progress.dual),
-        )
-        self._counts = told.iteration, told.passes * self._K, told.cuts, told.support
+            raise Interrupted(self._add_machine(k, signal.progress)) from None
+        summed = self._add_machine(k, progress)
+        self._W[:, k] = progress.solution()  # in place: a copy of all costs more than a machine
+        dual = max(float(self._found[k, 2]), progress.dual)
+        self._found[k] = progress.primal, progress.risk, dual
+        self._counts = summed.iteration, summed.passes * self._K, summed.cuts, summed.support
         self._left = self._left[1:]
         self._fractions = self._fractions[1:]
         self._run = None
 
-    def _with(self, k: int, p: Progress) -> Progress:
-        """The sums with this step of a machine."""
+    def _add_machine(self, k: int, p: Progress) -> Progress:
+        """Return the sums with this step of a machine."""
         W, sums = self._W, self._found.copy()
         sums[k] = p.primal, p.risk, max(float(sums[k, 2]), p.dual)
 
@@ -264,45 +254,22 @@ class OneVsRestRun(Run):
             return columns.ravel()
 
         iteration, passes, cuts, support = self._counts
-        return self._told(
-            iteration + p.iteration,
-            passes + p.passes,
-            cuts + p.cuts,
-            support + p.support,
-            sums,
-            solution,
-        )
+        counts = iteration + p.iteration, passes + p.passes, cuts + p.cuts, support + p.support
+        return self._sum_progress(*counts, sums, solution)
 
-    def _told(
+    def _sum_progress(
         self, iteration: int, passes: float, cuts: int, support: int, sums: Any, solution: Any
     ) -> Progress:
         primal, risk, dual = sums.sum(axis=0).tolist()
-        seconds = time.perf_counter() - self._began
-        return Progress(
-            iteration,
-            passes / self._K,
-            primal,
-            dual,
-            primal - dual,
-            seconds,
-            solution,
-            cuts,
-            support,
-            risk,
-            risk,
-        )
+        state = iteration, passes / self._K, primal, dual, solution
+        return Progress.since(self._began, *state, cuts, support, risk, risk)
 
 
 @record
 class OneVsRest(Solver):
-    """A machine for every class or label.
-
-    Parameters
-    ----------
-    machine : Solver
-        Of two classes, certified.
-    """
+    """A machine for every class or label."""
 
     run = OneVsRestRun
     patience: ClassVar[int | None] = None  # every machine is watched on its own
+    #: Of two classes, certified.
     machine: Solver

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What runs of passes over structures share: they end at their gap, or where rounding keeps them
-from it."""
+"""The base of runs of passes over structures, which end at their gap or where rounding stops
+them."""
 
 from __future__ import annotations
 
@@ -10,34 +10,22 @@ from collections.abc import Iterator
 import numpy as np
 
 from svmcut.base.typing import Any
-from svmcut.solvers.protocol import Interrupted, Progress, Run, Stall, Start, kept
+from svmcut.solvers.protocol import Interrupted, Progress, Run, Stall, Start, constant
 from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form
 from svmcut.structured.protocol import StructuredProblem
 
 
 def due(passes: int) -> int:
-    """The pass of the look after the one at this pass, where a look costs no more than a pass."""
+    """Return the pass of the next look after one at this pass, each costing no more than a pass."""
     return max(passes + 1, int(1.2 * passes))
 
 
 class PassRun(Run):
     """A step after every look at the gap; a subclass makes the passes.
 
-    Parameters
-    ----------
-    solver, problem, start, state
-        As Run takes them; a subclass restores the state.
-    primal : float
-        P(0), inf where that is to be found out.
-    patience : int
-        Looks without a smaller gap that end the run.
-
-    Attributes
-    ----------
-    best : (dim,) float64
-    primal, lower : float
-        P of the best point, the best bound.
+    `primal` is P(0), inf where that is unknown; `patience` counts the looks without a smaller gap
+    that end the run.
     """
 
     def __init__(
@@ -50,6 +38,7 @@ class PassRun(Run):
     ):
         super().__init__(solver, problem, start)
         self.model, self.C, self.stop = problem.model, problem.C, problem.stop
+        #: The best point (dim,), its P, and the best bound.
         self.best, self.primal, self.lower = np.zeros(self.model.dim), primal, 0.0
         self.stall, self.ends = Stall(patience), False
 
@@ -64,7 +53,7 @@ class PassRun(Run):
             self._begin()
         while True:
             if not self._resumed:
-                self.ends = self.stop.met(self.primal, self.lower) or self.stall.update(
+                self.ends = self.stop.met(self.primal, self.lower) or self.stall.has_stalled(
                     self.primal - self.lower
                 )
             self._resumed = False
@@ -80,25 +69,19 @@ class PassRun(Run):
                 raise Interrupted(self._progress(began)) from None
 
     def _progress(self, began: float) -> Progress:
-        return Progress(
-            primal=self.primal,
-            dual=self.lower,
-            gap=self.primal - self.lower,
-            seconds=time.perf_counter() - began,
-            solution=kept(self.best),
-            **self._counts(),
-        )
+        certificate: Any = {"primal": self.primal, "dual": self.lower}
+        return Progress.since(began, **certificate, solution=constant(self.best), **self._counts())
 
     def _end_early(self) -> None:
-        """Looks at the weights at hand, where the run must end and w = 0 is all that is known."""
+        """Evaluate the present weights, where the run must end and no point but w = 0 is known."""
 
     def _begin(self) -> None:
-        """What comes before the first look."""
+        """Prepare the first look."""
 
     def _advance(self) -> None:
-        """Passes up to the next look, and the look."""
+        """Make the passes up to the next look, and the look."""
         raise NotImplementedError
 
     def _counts(self) -> dict[str, Any]:
-        """The other fields of a Progress."""
+        """Return the other fields of a Progress."""
         raise NotImplementedError

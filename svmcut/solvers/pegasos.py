@@ -7,13 +7,13 @@
                  sum_j h_j y_j K(x_j, .)
     result       f = 1/(lambda T) sum_j h_j y_j K(x_j, .), the best of several looks by the primal
                  value
-    certificate  none of its own; the trainer clips h / (lambda T) to [0, C v] for a bound
+    certificate  none of its own; h / (lambda T) clipped to [0, C v] gives a bound in training
 
 Shalev-Shwartz, Singer, Srebro and Cotter, Math. Prog. 127, 2011, Figure 3. Responses are kept, as
 in Cotter, Shalev-Shwartz and Srebro, ICML 2012: a visit without a violation costs no kernel value.
 
 Deviations: points are visited in shuffled epochs, as often as their weight v_i says (1 without
-weights), unless they are to be drawn independently; no projection.
+weights), unless draws are independent; no projection.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from svmcut.solvers.visits import VisitRun, VisitSolver
 
 
 class PegasosRun(VisitRun):
-    """The looks."""
+    """The looks of Pegasos."""
 
     rule = PEGASOS
 
@@ -35,6 +35,6 @@ class PegasosRun(VisitRun):
 
 
 class Pegasos(VisitSolver):
-    """See the head of this file."""
+    """Pegasos; see the head of this file."""
 
     run = PegasosRun

@@ -3,10 +3,10 @@
 
     update       h_i += 1 where y_i f(x_i) <= 0, f = sum_j h_j y_j K(x_j, .)
     result       f times the factor that is best for 1/2 |f|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)),
-                 best of several looks
+                 the best of several looks
 
 The factor changes no prediction; it makes the scores and the primal value comparable with those of
-other trainers. Cotter, Shalev-Shwartz and Srebro, ICML 2012, Section 4.5, for the comparison with
+other solvers. Cotter, Shalev-Shwartz and Srebro, ICML 2012, Section 4.5, for the comparison with
 the stochastic batch perceptron.
 """
 
@@ -21,7 +21,7 @@ from svmcut.solvers.visits import VisitRun, VisitSolver
 
 
 class PerceptronRun(VisitRun):
-    """The looks."""
+    """The looks of the perceptron."""
 
     rule = PERCEPTRON
 
@@ -38,6 +38,6 @@ class PerceptronRun(VisitRun):
 
 
 class Perceptron(VisitSolver):
-    """See the head of this file."""
+    """The perceptron; see the head of this file."""
 
     run = PerceptronRun

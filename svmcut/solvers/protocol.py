@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a solver gets, what it yields, and when it may stop."""
+"""The protocol of solvers: the problem they get, the progress they yield, when they may stop."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping
 
+import numpy as np
+from numpy.typing import NDArray
+
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from svmcut.base.typing import Any, ClassVar, NamedTuple, Protocol
 from svmcut.cutting.oracle import Oracle, RiskOracle
 from svmcut.spec import schemas
 from svmcut.spec.parameters import StoppingRule
 from svmcut.spec.schemas import OWN, Form, Kept, State
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 class Progress(NamedTuple):
@@ -44,10 +44,10 @@ class Progress(NamedTuple):
     evaluations : int or None
         Kernel values computed so far, where there is a kernel.
     extra : mapping of str to float, or None
-        What else a solver says of its state, by name: one without certificate what it stands for,
-        one of many machines how many there are and, as ``..._over``, how many are over.
+        Other numbers by name: of a solver without certificate those by which it chooses, of one of
+        many machines how many there are and, as ``..._over``, how many are finished.
     report : bool
-        Whether this is worth a line; False where only time has passed.
+        False where only time has passed, which is worth no line.
     """
 
     iteration: int
@@ -65,6 +65,22 @@ class Progress(NamedTuple):
     extra: Mapping[str, float] | None = None
     report: bool = True
 
+    @classmethod
+    def since(
+        cls,
+        began: float,
+        iteration: int,
+        passes: float,
+        primal: float,
+        dual: float,
+        *more,
+        **fields,
+    ) -> Progress:
+        """The progress of a run that began at this time of the performance counter; the other
+        fields follow from the solution on."""
+        seconds = time.perf_counter() - began
+        return cls(iteration, passes, primal, dual, primal - dual, seconds, *more, **fields)
+
 
 class Solution(NamedTuple):
     """f(x) = sum_i beta_i K(x_i, x) + b: (n,) float64 coefficients by row, with the labels' signs,
@@ -74,13 +90,14 @@ class Solution(NamedTuple):
     b: float
 
 
-def kept(w: Any) -> Callable[[], Any]:
-    """Gives this w whenever it is called, whatever the solver's own variable has become by then."""
+def constant(w: Any) -> Callable[[], Any]:
+    """Return a function that gives this w, whatever becomes of the solver's own variable."""
     return lambda: w
 
 
-def over(progress: Progress) -> tuple[str, int, int] | None:
-    """What a run trains one after the other, how many are over, and all; None where it does not."""
+def count_finished(progress: Progress) -> tuple[str, int, int] | None:
+    """Return the name of the machines that a run trains one after the other, how many are finished
+    and how many there are; None for other runs."""
     for name, value in (progress.extra or {}).items():
         if name.endswith("_over"):
             unit = name.removesuffix("_over")
@@ -89,7 +106,7 @@ def over(progress: Progress) -> tuple[str, int, int] | None:
 
 
 class Unsaved:
-    """Stands in a checkpoint for the solution of a run that is over: its model is kept, the
+    """Placeholder in a checkpoint for the solution of a finished run: its model is saved, a
     callable cannot be."""
 
     __slots__ = ()
@@ -99,13 +116,13 @@ class Unsaved:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C within an iteration that a solver need not throw away.
+    """Ctrl-C within an iteration whose work the solver can still report.
 
     Parameters
     ----------
     progress : Progress
-        The best point at that moment, certified. No run can go on from there to the same bytes: it
-        is not to be observed, and `Run.state` is not to be asked for.
+        The best point at that moment, certified. No run can go on from there to the same bytes, so
+        callers must neither show it as a step nor save `Run.state`.
     """
 
     def __init__(self, progress: Progress):
@@ -141,24 +158,24 @@ class Problem:
     l2: float = 1.0
 
     def oracle(self, carry: bool = True) -> RiskOracle:
-        """What cutting planes ask; carry as in RiskOracle."""
+        """Return the oracle of cutting planes; carry as in RiskOracle."""
         return RiskOracle(self.risk, self.space, carry)
 
     def value(self, w) -> float:
-        """R(A w), its scores formed afresh."""
+        """Return R(A w) from scores that are computed afresh."""
         if hasattr(self.risk, "value_at"):
             return self.risk.value_at(self.space, w)  # type: ignore[no-any-return]
         s = self.space.scores(w)
         return self.risk.value(s) if hasattr(self.risk, "value") else self.risk.linearize(s).value
 
     def penalty(self, w) -> float:
-        """l1 |w|_1 + l2/2 |w|^2."""
+        """Return l1 |w|_1 + l2/2 |w|^2."""
         square = self.l2 * self.space.dot(w, w) / 2
         return square + self.l1 * float(abs(w).sum()) if self.l1 else square
 
 
 class CuttingProblem(Protocol):
-    """All that cutting planes know of a problem; Problem is one."""
+    """The part of a problem that cutting planes use; Problem is one."""
 
     @property
     def C(self) -> float: ...
@@ -170,12 +187,12 @@ class CuttingProblem(Protocol):
     def qp(self) -> str | None: ...
 
     def oracle(self, carry: bool = True) -> Oracle:
-        """R, by points and lines."""
+        """Return R as an oracle of points and lines."""
         ...
 
 
 class Start(NamedTuple):
-    """Where a solver may begin: a bundle of valid cuts of this risk, and points worth evaluating.
+    """A start for a solver: a bundle of valid cuts of this risk, and points worth evaluating.
 
     Attributes
     ----------
@@ -184,11 +201,11 @@ class Start(NamedTuple):
     points : tuple
         Elements of the space; the best of them (and of 0) is the first iterate.
     fractions : (n,) float64 or None
-        Coefficients in [0, 1] of one cut of the hinge risk: alpha / C of an earlier run, for the
-        trainers that move alpha. They hold for any C.
+        Coefficients in [0, 1] of one cut of the hinge risk: alpha / C of an earlier run, for
+        solvers of the dual. They are valid for any C.
     run : Run or None
-        An earlier run of a solver that goes on in its memory, which ends it for good: smo's, over
-        the same rows.
+        An earlier run over the same rows whose memory the solver takes over (smo); that run cannot
+        be used again.
     """
 
     bundle: Any = None
@@ -198,8 +215,8 @@ class Start(NamedTuple):
 
 
 class Run(Kept):
-    """The steps of a solver on one problem, to be iterated once, and what it found: the state of
-    training. Its form says what a checkpoint keeps of it.
+    """The steps of a solver on one problem, to be iterated once, and their results. Its form
+    declares what a checkpoint saves.
 
     The caller owns the progress bar, the log, limits, checkpoints and signals.
 
@@ -216,10 +233,9 @@ class Run(Kept):
     fractions : (n,) float64 or None
         As in Start.
     longest_cut : float
-        Of a run without bundle: the length of the longest cut normal met, nan where it is not
-        known.
+        The length of the longest cut normal of a run without bundle; nan where it is unknown.
     ended_by : str or None
-        "cap" where a run is over because it has made as many passes as it makes.
+        "cap" where a run ended at its largest number of passes.
     """
 
     bundle: Any = None
@@ -245,16 +261,16 @@ class Solver:
     Attributes
     ----------
     run : type
-        Of its runs.
+        The class of its runs.
     patience : int or None
-        For Watch; None where a run ends after a number of steps that is known beforehand.
+        Iterations for Watch; None where runs end by themselves.
     """
 
     run: ClassVar[type[Run]]
     patience: ClassVar[int | None] = 400
 
     def start(self, problem: Any, start: Start | None = None, state: State | None = None) -> Run:
-        """A run that has taken no step.
+        """Return a run that has taken no step yet.
 
         Parameters
         ----------
@@ -262,8 +278,8 @@ class Solver:
             Cuts, points and more of an earlier run (another C, another solver); None begins at w =
             0.
         state : dict or None
-            What `Run.state` gave in another run on the same problem: this one goes on from there to
-            the same bytes, without a start.
+            The `Run.state` of another run on the same problem: this one goes on from there to the
+            same bytes, without a start.
 
         Raises
         ------
@@ -276,8 +292,8 @@ class Solver:
 
 
 class Stall(Kept):
-    """Ends a loop that rounding keeps from its target: no measurable progress in `patience`
-    iterations.
+    """The rule that ends a loop which rounding keeps from its target: no measurable progress in
+    `patience` iterations.
 
     The best solution and its gap stand; the caller reports that the target was not met.
     """
@@ -290,28 +306,28 @@ class Stall(Kept):
     def form(self) -> Form:
         return {"_best": schemas.real(infinite=True), "since": schemas.COUNT}
 
-    def update(self, gap: float) -> bool:
-        """True when the gap has not fallen by a thousandth in the last `patience` updates."""
+    def has_stalled(self, gap: float) -> bool:
+        """Take in the next gap; tell whether it has not fallen by a thousandth in `patience`
+        calls."""
         best = self._best  # below 0 where rounding has the dual value above the primal
         if gap < (0.999 if best > 0 else 1.001) * best:
             self._best, self.since = gap, 0
         else:
             self.since += 1
-        return self.over
+        return self.is_over
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         return self.since >= self._patience
 
 
 class Watch(Kept):
-    """Ends a run that makes no progress: the rule of every solver, held by the caller that follows
-    its steps.
+    """The rule that ends a run without progress, applied by the caller that follows its steps.
 
     A run is over once its gap has not fallen by a thousandth for as many iterations as it took
-    until then, for at least `patience` iterations and for LOOKS looks. A gap that falls like any
-    power of the iterations, however small, falls by more. Time has no part in it, so a run ends at
-    the same step everywhere.
+    until then, for at least `patience` iterations and LOOKS looks. A gap that falls like any power
+    of the iterations, however small, falls by more. Time plays no part, so a run ends at the same
+    step everywhere.
 
     Parameters
     ----------
@@ -323,24 +339,19 @@ class Watch(Kept):
     called = "watch"
 
     def __init__(self, patience: int):
-        self._patience, self._stall, self._at, self._last, self._over = (
-            patience,
-            Stall(self.LOOKS),
-            0,
-            0,
-            False,
-        )
+        self._patience, self._stall = patience, Stall(self.LOOKS)
+        self._at, self._last, self._over = 0, 0, False
 
     def form(self) -> Form:
         count = schemas.COUNT
         return {"_stall": OWN, "_at": count, "_last": count, "_over": schemas.flag}
 
-    def update(self, progress: Progress) -> bool:
-        """Takes in a look; one that a resumed run repeats counts once, one where only time has
-        passed not at all."""
+    def has_stalled(self, progress: Progress) -> bool:
+        """Take in a step and tell whether the run should end. A step that a resumed run repeats
+        counts once, one where only time has passed not at all."""
         if progress.report and progress.iteration != self._last:
             self._last = progress.iteration
-            idle = self._stall.update(progress.gap)
+            idle = self._stall.has_stalled(progress.gap)
             if self._stall.since == 0:
                 self._at = progress.iteration
             self._over = idle and progress.iteration - self._at >= max(self._patience, self._at)

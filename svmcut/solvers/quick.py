@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stochastic subgradients for chains that end where the error on sequences held out no longer
+"""Stochastic subgradients for chains, which end where the error on sequences held out no longer
 falls.
 
     problem      min_w  P(w) = 1/2 |w|^2 + C sum_n v_n H_n(w)
@@ -9,12 +9,12 @@ falls.
                  where the tags say chunks, else the share of wrong tags
     at the end   the best multiple of the average, where its P is above that of w = 0
     certificate  P at the average; after whole passes w = C sum_n v_n (mean of psi_n over the
-                 passes) is a dual point, and so is every smaller multiple of it. The gap is what it
-                 is: nothing waits for it
+                 passes) is a dual point, and so is every smaller multiple of it. No gap ends the
+                 run
 
-An error counts as lower by a hundredth of it at least, so that chance does not prolong the run.
-Pieces of a sequence lack the transitions between them, and their cuts are none of the whole: the
-bound is then that of one cut at the end.
+An error counts as lower if it has fallen by a hundredth at least, so that chance does not prolong
+the run. Pieces of a sequence lack the transitions between them, and their cuts are not cuts of the
+whole: the bound is then that of one cut at the end.
 """
 
 from __future__ import annotations
@@ -29,34 +29,28 @@ from svmcut._native import chain, chain_ssg
 from svmcut.base.records import record
 from svmcut.base.typing import Any, ClassVar
 from svmcut.scoring.chunks import ChunkCounts, split_tags
-from svmcut.solvers.protocol import Progress, Run, Solver, Start, kept
+from svmcut.solvers.protocol import Progress, Run, Solver, Start, constant
 from svmcut.spec import schemas
 from svmcut.spec.schemas import Form, State
 from svmcut.structured.chain import ChainSequences, run_argmax
 from svmcut.structured.protocol import StructuredProblem
 
-CHUNK = 5000  # visits between two moments in which a signal is heard
-LONGEST = 100  # tokens; a step of a longer sequence would answer one of very many labellings of it
+CHUNK = 5000  # visits between two checks of signals
+LONGEST = 100  # tokens; a step on a longer sequence would be of one among very many labellings
 SHARE = 10  # one sequence in so many is held out
 PATIENCE = 5  # passes without a lower error
-LOWER = 0.99  # of the lowest error so far
-#: Multiples looked at where w is too long for C: quarters down from 1, then halves of the last, in
-#: the logarithm.
-MOST_QUARTERS, HALVINGS = 20, 6
+LOWER = 0.99  # a lower error is at most this part of the lowest so far
+#: Multiples that are tried where w is too long for C: quarters down from 1, then bisections of the
+#: last in the logarithm.
+MAX_QUARTERS, HALVINGS = 20, 6
 
 
 class QuickRun(Run):
-    """A step a pass; P is known of the average after 1, 2, 4, 8 ... passes over the part and at the
-    end.
+    """A step a pass; P of the average is known after 1, 2, 4, 8 ... passes over the part that is
+    trained on, and at the end.
 
-    Attributes
-    ----------
-    watched : ChainSequences
-        The sequences, or pieces of them, held out.
-    seen : (dim,) float64
-        The average of the part, which did not see them, after the passes of the lowest error.
-    scale : float
-        What the average of all sequences was multiplied by.
+    `seen` (dim,) is the average over that part after the passes of the lowest error; `scale` is the
+    factor of the average over all sequences.
     """
 
     def __init__(self, solver: Quick, problem: StructuredProblem, start: Start | None):
@@ -68,6 +62,7 @@ class QuickRun(Run):
         self._part, self._all = (
             np.flatnonzero(rows).astype(np.int32) for rows in (~held, held | ~held)
         )
+        #: The sequences, or pieces of them, that are held out.
         self.watched = ChainSequences(model.sequences.take(held), model.shape, model.threads)
         names = model.sequences.names
         self._chunks = None if names is None else split_tags(names.tags)
@@ -100,7 +95,7 @@ class QuickRun(Run):
         schemas.require(fits, "the visits of the state", f"{len(rows)} a pass")
 
     def counts(self) -> dict[str, Any]:
-        """What the report says of the part held out."""
+        """Return the values of the part held out, for the report."""
         counts = {
             "held_out": self.watched.n_samples,
             "held_out_error": self._told,
@@ -110,7 +105,7 @@ class QuickRun(Run):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all passes over all sequences were made."""
+        """True once all passes over all sequences are made."""
         return self._refit and self._done == self._fewest
 
     def __iter__(self) -> Iterator[Progress]:
@@ -119,17 +114,9 @@ class QuickRun(Run):
             if not self._resumed:
                 self._pass()
             self._resumed = False
-            yield Progress(
-                self._passes,
-                float(self._passes),
-                self._primal,
-                self._dual,
-                self._primal - self._dual,
-                time.perf_counter() - began,
-                kept(self._best),
-                risk=self._risk,
-                extra={"held_out_error": self._error},
-            )
+            state = self._passes, float(self._passes), self._primal, self._dual
+            extra = {"held_out_error": self._error}
+            yield Progress.since(began, *state, constant(self._best), risk=self._risk, extra=extra)
             if self.is_whole:
                 return
 
@@ -139,7 +126,7 @@ class QuickRun(Run):
         self._loss = 0.0
 
     def _pass(self) -> None:
-        """One pass; over all sequences once the error has not fallen for a while."""
+        """Make a pass; over all sequences once the error has not fallen for a while."""
         if not self._refit and self._done >= self._fewest + PATIENCE:
             self._refit = True
             self._clear()
@@ -161,7 +148,7 @@ class QuickRun(Run):
         k = self._visits
         average = 2 * len(rows) * self._C / (k * (k + 1)) * (k * self._z - self._weighted)
         if not self._refit:
-            value, self._error = self._measured(average)
+            value, self._error = self._measure(average)
             if value < LOWER * self._least:
                 self._least, self._told, self._fewest = value, self._error, self._done
                 self.seen = average
@@ -172,9 +159,9 @@ class QuickRun(Run):
             if self._primal > self._C * self._at_zero:
                 self._shorten(average)
 
-    def _measured(self, w) -> tuple[float, float]:
-        """What is to be low of the sequences held out, and percent of their tokens with a wrong
-        tag, by the weights of the sequences."""
+    def _measure(self, w) -> tuple[float, float]:
+        """Return the criterion of the sequences held out, lower is better, and the percentage of
+        their tokens with a wrong tag, by the weights of the sequences."""
         watched = self.watched
         tags = run_argmax(watched.chains, w, chain.DECODE, 0, watched.threads)[0]
         wrong = np.add.reduceat(tags != watched.gold, watched.parts[:-1], dtype=np.float64)
@@ -192,11 +179,8 @@ class QuickRun(Run):
         self._primal = 0.5 * float(w @ w) + self._C * self._risk
 
     def _shorten(self, w) -> None:
-        """Takes the multiple t w, 0 <= t < 1, of the least primal; it tags alike but for t = 0, the
-        last choice.
-
-        P(t w) is convex in t, and its slope is t |w|^2 + C (R - loss of the worst tags) / t.
-        """
+        """Take the multiple t w, 0 <= t < 1, of the least primal; all but t = 0, the last choice,
+        tag alike. P(t w) is convex, of slope t |w|^2 + C (R - loss of the worst tags) / t."""
         squared, low, high = float(w @ w), 1.0, 1.0
 
         def rises(t: float) -> bool:
@@ -212,7 +196,7 @@ class QuickRun(Run):
         self._best, self.scale = np.zeros(len(w)), 0.0
         self._risk = self._at_zero
         self._primal = self._C * self._at_zero
-        for _ in range(MOST_QUARTERS):
+        for _ in range(MAX_QUARTERS):
             low, high = low / 4, low
             if not rises(low):
                 break
@@ -221,8 +205,8 @@ class QuickRun(Run):
             low, high = (low, middle) if rises(middle) else (middle, high)
 
     def _bound(self, w) -> None:
-        """The dual value of the best multiple of the mean of all cuts met since the passes go over
-        all sequences, or of the one cut at w where sequences were trained in pieces."""
+        """Set the dual to that of the best multiple of the mean of all cuts since the passes go
+        over all sequences, or of the cut at w where sequences were trained in pieces."""
         model = self._model
         if self._pieces is model:
             squared = (self._C / self._done) ** 2 * float(self._z @ self._z)
@@ -238,14 +222,9 @@ class QuickRun(Run):
 
 @record
 class Quick(Solver):
-    """It ends by itself.
-
-    Parameters
-    ----------
-    seed : int
-        Of the part held out and of the order of the visits.
-    """
+    """Stochastic subgradients that end by themselves."""
 
     run = QuickRun
     patience: ClassVar[int | None] = None
+    #: Seed of the part held out and of the order of the visits.
     seed: int = 0

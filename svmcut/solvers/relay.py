@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trainers of passes over structures, and cutting planes from the best point where they go no
-further.
+"""A solver that makes passes over structures, then cutting planes from its best point.
 
-Where C is large beside the features, a pass moves the dual by so little that the gap takes millions
-of passes, and soft agreement of factors leaves a gap for good. Cutting planes know nothing of
-either. They go on where the trainer stands still by the rule of Watch, or has made MOST_PASSES; on
-sets of that size they take a moment.
+Where C is large against the features, a pass moves the dual so little that the gap takes millions
+of passes, and soft agreement of factors leaves a gap for good. Cutting planes suffer from neither.
+They go on where the first solver stalls by the rule of Watch, or has made MAX_PASSES; on sets of
+that size they take a moment.
 """
 
 from __future__ import annotations
@@ -22,28 +21,27 @@ from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Progress, Solver, Start
 from svmcut.structured.protocol import StructuredProblem
 
-MOST_PASSES = 10_000
+MAX_PASSES = 10_000
 PATIENCE = 200  # passes
-LARGEST_DIM = 250_000  # of w: beyond it the cuts would take memory that the trainer does not
+LARGEST_DIM = 250_000  # of w: the cuts of larger ones need much more memory than the first solver
 
 
 class RelayRun(HandOverRun):
-    """The steps of the trainer, then those of cutting planes, counted on; the bound never falls
-    back."""
+    """The steps of the first solver, then those of cutting planes, counted on."""
 
     def __init__(self, solver: Relay, problem: StructuredProblem, start: Start | None):
         super().__init__(solver, problem, start, PATIENCE)
 
     def __iter__(self) -> Iterator[Progress]:
         stop, last = self._problem.stop, None
-        if not self._then.taken:
+        if not self._then.has_begun:
             for last in self._lead():
                 yield last
-                if last.iteration >= MOST_PASSES:
+                if last.iteration >= MAX_PASSES:
                     break
             if last is None or stop.met(last.primal, last.dual):
                 return
-            self.ended_by = "cap" if last.iteration >= MOST_PASSES else None
+            self.ended_by = "cap" if last.iteration >= MAX_PASSES else None
             if self._problem.model.dim > LARGEST_DIM:
                 return
         try:
@@ -52,7 +50,7 @@ class RelayRun(HandOverRun):
             return
         self.ended_by = None
         if last is not None:
-            self._then.take(last)
+            self._then.begin_after(last)
 
         def start() -> Start | None:
             return last and Start(CutBundle(cuts.space, make_qp(cuts.qp)), (last.solution(),))
@@ -65,17 +63,11 @@ class RelayRun(HandOverRun):
 
 @record
 class Relay(Solver):
-    """A trainer, then cutting planes.
-
-    Parameters
-    ----------
-    first : Solver
-        Its iterations are passes.
-    cuts : Callable
-        Gives the same problem for cutting planes.
-    """
+    """A trainer, then cutting planes."""
 
     run = RelayRun
-    patience: ClassVar[int | None] = None  # it watches the trainer itself, and cutting planes end
+    patience: ClassVar[int | None] = None  # it watches the first solver itself
+    #: Its iterations are passes.
     first: Solver
+    #: Gives the same problem for cutting planes.
     cuts: Callable[[], Any]

@@ -8,20 +8,20 @@
                  (1 - mu) v + mu w. Scores at all rows are look-ups in the rows stored with the
                  cuts, so R and the search are exact
     stop         P(v) - M(w) <= C epsilon
-    certificate  none: the model of sampled cuts is no lower bound, it has been seen above the
-                 minimum; the exact cuts they stand for give one with the same multipliers, for the
-                 kernel values of one evaluation
+    certificate  none: the model of sampled cuts is no lower bound and may exceed the minimum; the
+                 exact cuts behind them give a bound with the same multipliers, for the kernel
+                 values of one evaluation
 
 Yu and Joachims, Training structural SVMs with kernels using sampled cuts, KDD 2008: Algorithm 3,
 steadied as in Franc and Sonnenburg, ICML 2008. A cut costs n r kernel values. Inactive cuts go
 after 20 rounds, as in the experiments of the former.
 
-The theorems of the paper stay. P(u) >= P(v) >= M(w), and with |.|^2/2 the exact cut at u is a
+The theorems of the paper still hold. P(u) >= P(v) >= M(w), and with |.|^2/2 the exact cut at u is a
 parabola below P on the line: so the cut is violated at w by (P(v) - M(w))/C + (1 - mu) |w - v|^2/(2
 C) or more, hence by epsilon until the run ends. Its samples are unbiased at w too, and are drawn
 until one is violated there by more than epsilon: the model rises as much, and rounds are as few, as
-without the line. Where P(v) - M(w) <= C epsilon, P(v) is above the minimum by no more than that and
-what the model is above it.
+without the line. Where P(v) - M(w) <= C epsilon, P(v) is above the minimum by no more than that
+plus the height of the model above it.
 
 Deviations: equal draws are merged; where |I| <= r the exact cut is taken, and where 50 samples are
 not violated enough.
@@ -34,26 +34,22 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING, ClassVar
+from svmcut.base.typing import ClassVar
 from svmcut.cutting.bundle import BundleSolution, Cut, CutBundle
+from svmcut.cutting.oracle import Point
 from svmcut.qp import make_qp
-from svmcut.risks.sampling import Draw
-from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, kept
+from svmcut.risks.sampling import Draw, Sampler, Violations
+from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, constant
 from svmcut.spaces.kernel import Expansion
 from svmcut.spec import schemas
 from svmcut.spec.schemas import Form, State
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.cutting.oracle import Point
-    from svmcut.risks.sampling import Sampler, Violations
-
 
 class SampledElement(Expansion):
-    """The normal of a sampled cut, with the exact cut it stands for."""
+    """The normal of a sampled cut, with the exact cut behind it."""
 
     __slots__ = ("exact",)
 
@@ -64,14 +60,8 @@ class SampledElement(Expansion):
 
 class SampledCutsRun(Run):
     """A step after every cut; ends when the best function is no higher above the model than the
-    stopping rule allows.
-
-    Progress.gap is that height, and its dual is nan.
-
-    Attributes
-    ----------
-    full : bool
-        Whether the run ended because its memory was full.
+    stopping rule allows. Progress.gap is that height, and its dual is nan; `full` is True of a run
+    that ended because its memory was full.
     """
 
     def __init__(self, solver: SampledCuts, problem: Problem, start: Start | None):
@@ -107,28 +97,22 @@ class SampledCutsRun(Run):
         return 0.5 * point.squared + self._problem.C * point.risk
 
     def __iter__(self) -> Iterator[Progress]:
-        solver = self._solver
-        problem = self._problem
-        bundle = self.bundle
-        started = time.perf_counter()
-        space, C = problem.space, problem.C
+        solver, problem, bundle = self._solver, self._problem, self.bundle
+        space, C, started = problem.space, problem.C, time.perf_counter()
         while True:
             best, (w, _, slack, squared) = self._best, self._model
             primal, lower = self._primal(best), 0.5 * squared + C * slack
             target = problem.stop.target(primal)
-            yield Progress(
+            seconds, cuts = time.perf_counter() - started, (len(bundle), bundle.support)
+            state = (
                 self._iteration,
                 2.0 * self._iteration,
                 primal,
                 math.nan,
                 primal - lower,
-                time.perf_counter() - started,
-                kept(best.w),
-                len(bundle),
-                bundle.support,
-                slack,
-                best.risk,
+                seconds,
             )
+            yield Progress(*state, constant(best.w), *cuts, slack, best.risk)
             if primal - lower <= target:
                 return
             cut, violated = self._draw(best.w, w, slack + target / C)
@@ -139,15 +123,15 @@ class SampledCutsRun(Run):
             self._model = bundle.solve(C, 0.1 * target / C)
             self._search()
             bundle.prune(solver.max_idle)
-            if self._stored(space.dim) > solver.memory:
+            if self._stored_megabytes(space.dim) > solver.memory:
                 bundle.prune(1)
-                self.full = self._stored(space.dim) > solver.memory
+                self.full = self._stored_megabytes(space.dim) > solver.memory
                 if self.full:
                     return
             self._iteration += 1
 
     def _search(self) -> None:
-        """The best function moves towards the minimum of the model where that lowers the primal."""
+        """Move the best function towards the minimum of the model where that lowers the primal."""
         C, best, (w, _, slack, squared) = self._problem.C, self._best, self._model
         gap = self._primal(best) - 0.5 * squared - C * slack
         t = self._oracle.line(best, w, squared).minimum(C, gap)
@@ -156,19 +140,19 @@ class SampledCutsRun(Run):
             self._best = min(best, moved, key=self._primal)
 
     def dual_point(self, C: float, n: int) -> tuple[float, NDArray[np.float64]]:
-        """The exact cuts with their samples' multipliers, (offset, coef): C R(s) >= offset - coef.s
-        for every s."""
+        """Return the exact cuts with their samples' multipliers, (offset, coef): C R(s) >= offset
+        - coef.s for every s."""
         offset, coef = 0.0, np.zeros(n)
         for beta, element in zip(self.bundle.beta[1:], self.bundle.elements(), strict=True):
             offset += C * beta * element.exact.offset
             coef[element.exact.points] -= C * beta * element.exact.coef
         return offset, coef
 
-    def _stored(self, n: int) -> float:
+    def _stored_megabytes(self, n: int) -> float:
         return 4e-6 * n * len(self.bundle)
 
     def _draw(self, best: Expansion, w: Expansion, level: float) -> tuple[Draw, Violations]:
-        """A cut that is violated beyond `level` at w, and the terms it is of."""
+        """Draw a cut that is violated beyond `level` at w; return it and the violated terms."""
         solver, space = self._solver, self._problem.space
         s = space.scores(w)
         violated = solver.sampler.violations((1 - solver.mu) * space.scores(best) + solver.mu * s)
@@ -182,34 +166,22 @@ class SampledCutsRun(Run):
 
 @record
 class SampledCuts(Solver):
-    """The linear-time algorithm.
-
-    Parameters
-    ----------
-    sampler : Sampler
-        The risk of the problem as a sum whose terms may be drawn.
-    r : int
-        Draws for a cut.
-    seed : int
-    max_idle : int
-        Solutions a cut may stay without a multiplier.
-    memory : float
-        Megabytes the rows stored with the cuts may take.
-    mu : float
-        Where between the best function (0) and the minimum of the model (1) the next cut is drawn.
-    redraws : int
-        Samples tried before the exact cut is taken.
-    trace : bool
-        Keeps the exact cuts, which cost no kernel values, so that `dual_point` can answer.
-    """
+    """The linear-time algorithm."""
 
     run = SampledCutsRun
     patience: ClassVar[int | None] = 200
+    #: The risk of the problem as a sum whose terms may be drawn.
     sampler: Sampler
+    #: Draws for a cut.
     r: int
     seed: int
+    #: Solutions that a cut may stay without a multiplier.
     max_idle: int = 20
+    #: Megabytes that the rows stored with the cuts may take.
     memory: float = math.inf
+    #: The place of the next cut between the best function (0) and the minimum of the model (1).
     mu: float = 0.3
+    #: Samples that are tried before the exact cut is taken.
     redraws: int = 50
+    #: Whether the exact cuts are kept, at no kernel values, for `dual_point`.
     trace: bool = False

@@ -12,20 +12,19 @@
     certificate  for any distribution p (with mass 1/2 on each class where the bias is free), with Q
                  the Gram matrix times the labels: f <= sqrt(p'Qp) + V nu max p / v, and alpha =
                  theta p, 0 <= alpha <= C v, is a point of the dual of 1/2 |w|^2 + C sum of weighted
-                 hinge losses. The trainer evaluates both at the mean of the p drawn from. v is 1
+                 hinge losses. Training evaluates both at the mean of the p drawn from. v is 1
                  without weights
 
 Cotter, Shalev-Shwartz and Srebro, The kernelized stochastic batch perceptron, ICML 2012: Algorithm
-1, Sections 3.3 and
-3.6. n kernel values a step.
+1, Sections 3.3 and 3.6. n kernel values a step.
 
 nu and C name the same trade-off: w / gamma is best for C along its ray where C gamma sum_covered
 v_i c_i = |w|^2, c the responses of w; the left side grows with the water, so C gives nu by a search
 for this volume.
 
 Deviations: the sums of the average begin anew at T/2, T/4, T/8, .. steps ("suffix"), so that the
-answer is the average of the last half and an early end has one too; nu from C follows the average
-at these steps and rests from T/2 on; the best of several looks stands for the run.
+result is the average of the last half, also at an early end; nu from C follows the average at these
+steps and stays the same from T/2 on; the result is the best of several looks.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from svmcut.spec.schemas import Form
 
 
 class SbpRun(ExpansionRun):
-    """See the head of this file."""
+    """The looks of the stochastic batch perceptron."""
 
     def form(self) -> Form:
         return super().form() | {"_volume": schemas.real(0)}
@@ -67,7 +66,7 @@ class SbpRun(ExpansionRun):
         self._volume = native.volume = problem.total * (0.5 / first_step if nu is None else nu)
         self._restarts = {self.total >> k for k in range(1, self.total.bit_length())}
 
-    def _done(self) -> int:
+    def _steps_done(self) -> int:
         return self._native.steps
 
     def _next_look(self, done: int) -> int:
@@ -90,7 +89,7 @@ class SbpRun(ExpansionRun):
         look = self._judge(native.steps, a, c, bias, scale)
         return look if self._solver.nu is None else look._replace(rank=rank)
 
-    def _looked(self) -> None:
+    def _after_look(self) -> None:
         native = self._native
         if native.steps in self._restarts:
             if self._solver.nu is None:
@@ -99,11 +98,8 @@ class SbpRun(ExpansionRun):
                 native.restart()
 
     def _along(self, c, squared: float) -> tuple[float, float, float]:
-        """Volume, level and bias of the multiple of w that is best for C; bisection to a
-        thousandth.
-
-        The level is infinite where that multiple is 0: w is no better than nothing.
-        """
+        """Return volume, level and bias of the multiple of w that is best for C, to a thousandth;
+        the level is infinite where that multiple is 0."""
         problem = self._problem
 
         def surplus(volume: float) -> float:
@@ -127,58 +123,41 @@ class SbpRun(ExpansionRun):
         return high, level, bias
 
     def _water(self, c, volume: float) -> tuple[float, float, float]:
-        """Level, bias and covered weight of these responses."""
+        """Return level, bias and covered weight of these responses."""
         problem = self._problem
-        return water_level(
-            c, problem.positives, volume, self._solver.free_bias, problem.trained_weights
-        )
+        free = self._solver.free_bias
+        return water_level(c, problem.positives, volume, free, problem.trained_weights)
 
     @property
     def found_nu(self) -> float:
-        """nu as given, or as it was when it came to rest."""
+        """nu as given, or its last value."""
         return self._native.volume / self._problem.total
 
     def distribution(self):
-        """(n,) float64 mean of the distributions points were drawn from since the last restart, by
-        row.
-
-        Its mass is 1, with a free bias 1/2 on each class; None where it was not summed or nothing
-        was drawn.
-        """
+        """Return the mean of the distributions that points were drawn from since the last restart,
+        by row (n,), of mass 1, 1/2 on each class with a free bias; None where there is none."""
         mass = self._native.arrays.get("mass")
         if mass is None:
             return None
         problem, p = self._problem, np.zeros(len(self._problem.y))
-        ends = (
-            [0, problem.positives, problem.trained]
-            if self._solver.free_bias
-            else [0, problem.trained]
-        )
+        ends = [0, *([problem.positives] * self._solver.free_bias), problem.trained]
         parts = [mass[first:last] for first, last in itertools.pairwise(ends)]
         if not all(part.sum() > 0 for part in parts):
             return None
-        p[problem.order[: problem.trained]] = np.concatenate(
-            [part / part.sum() for part in parts]
-        ) / len(parts)
+        mean = np.concatenate([part / part.sum() for part in parts]) / len(parts)
+        p[problem.order[: problem.trained]] = mean
         return p
 
 
 @record
 class Sbp(StepSolver):
-    """See the head of this file.
-
-    Parameters
-    ----------
-    nu : float or None
-        Mean slack at |w| = 1; None to follow C.
-    free_bias : bool
-    average : {"suffix", "full"}
-    bound : bool
-        Whether the distributions drawn from are summed, for the certificate.
-    """
+    """The stochastic batch perceptron; see the head of this file."""
 
     run = SbpRun
+    #: Mean slack at |w| = 1; None to follow C.
     nu: float | None = None
     free_bias: bool = True
+    #: One of "suffix", "full".
     average: str = "suffix"
+    #: Whether the distributions drawn from are summed, for the certificate.
     bound: bool = True

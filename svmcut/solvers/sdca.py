@@ -19,7 +19,7 @@ from svmcut.solvers.visits import VisitRun, VisitSolver
 
 
 class SdcaRun(VisitRun):
-    """The looks."""
+    """The looks of SDCA."""
 
     rule = SDCA
 
@@ -30,6 +30,6 @@ class SdcaRun(VisitRun):
 
 
 class Sdca(VisitSolver):
-    """See the head of this file."""
+    """SDCA; see the head of this file."""
 
     run = SdcaRun

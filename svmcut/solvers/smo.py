@@ -31,10 +31,10 @@ Deviations from the papers: points put aside by shrinking leave the layout, so t
 the active set, and their v comes back in one blocked pass over the coefficients that changed. v is
 float64; kernel rows are float64 over up to 2,000 points and float32 over more. Where the rule is
 met, v is formed anew from float64 kernel values for each point whose loss rounding could hide, and
-training goes on from there until that v meets the rule (iterative refinement): what is reported is
-the primal and the dual value of one beta and b at that v. At ordinary C that would cost more than
-it can tell: where eight times the error that some 250 points show is a small part of what the rule
-allows, v stands as it is.
+training goes on from there until that v meets the rule (iterative refinement): the report has the
+primal and the dual value of one beta and b at that v. At ordinary C that costs more than it is
+worth: where eight times the error of some 250 points is a small part of the tolerance, v is left as
+it is.
 
 Where steps crawl over few points, as C or the kernel's scale is large, the dual is solved as a
 whole (svmcut/qp/box.py), and steps go on from there.
@@ -61,90 +61,78 @@ from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form, State
 
 FIRST_PEEK = 500_000  # steps
-#: Refreshes without gain after which rounding is said to forbid progress.
+#: Refreshes without gain after which a run ends, as rounding forbids progress.
 FUTILE = 2
-#: Steps after which the gains of steps are first held to a v that was formed anew, and so many a
-#: point.
+#: Steps after which the claimed gains are first checked by a v that is formed anew, in all and for
+#: every point.
 TRUSTED, TRUSTED_PER_POINT = 100_000, 50
 #: The same where steps gained less than this part of the primal, and coefficients at their bounds
 #: would be rounded by more than this part of a violation.
 HASTY, HASTY_PER_POINT, NOTHING, ROUGH = 20_000, 5, 1e-7, 1e-3
-#: Points whose v is formed anew to see whether a refresh of all is due, where there are more than
-#: eight times as many.
+#: Points whose v is formed anew to decide on a refresh of all, where there are more than eight
+#: times as many.
 PROBED = 250
-#: Up to so many points the dual is solved as a whole where so many steps did not do.
-FEW, CRAWL = 600, 200_000
+#: Most points whose dual is solved as a whole, and the steps after which it is.
+MAX_WHOLE_ROWS, CRAWL = 600, 200_000
 
 
 @record
 class KernelProblem:
     """min over w of 1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), of targets of max(0, |y_i -
-    f(x_i)| - tube).
+    f(x_i)| - tube)."""
 
-    Attributes
-    ----------
-    X : Csr
-        (n, d), n >= 1.
-    y : (n,) float64 in {-1, +1}, or of any numbers
-    kernel : Kernel
-    C : float
-        Of an example that weighs 1.
-    tolerance : float
-        Of the KKT conditions.
-    gap : float or None
-        Where given, training goes on until (P - D) / P is at most this, instead.
-    weights : (n,) float64 or None
-        v; None for 1 each.
-    tube : float or None
-        Of targets; None for labels.
-    shared : (N, N) kernel values, (n,) int64; or None
-        Values of a set that X is these rows of, float64 for up to EXACT_POINTS rows of X, else
-        float32.
-    given : bool
-        Whether these are the kernel, and X has nothing but rows.
-    """
-
+    #: (n, d), n >= 1.
     X: Csr
+    #: (n,) in {-1, +1}, or of any numbers
     y: NDArray[np.float64]
     kernel: Kernel
+    #: The cost of an example that weighs 1.
     C: float
+    #: Largest violation of the KKT conditions.
     tolerance: float = 1e-3
+    #: The largest (P - D) / P, in place of the tolerance.
     gap: float | None = None
+    #: (n,) v; None for 1 each.
     weights: NDArray[np.float64] | None = None
+    #: The tube of targets; None for labels.
     tube: float | None = None
+    #: Kernel values (N, N) of a set, and the places (n,) of the rows of X in it; float64 for up to
+    #: EXACT_POINTS rows of X, else float32.
     shared: tuple[NDArray, NDArray[np.int64]] | None = None
+    #: Whether these values are the kernel, and X has only a number of rows.
     given: bool = False
 
     @classmethod
     def of(cls, risk: Any, X: Csr, kernel: Kernel, C: float, **how: Any) -> KernelProblem:
-        """That of a SignedRisk, of labels, or a LossRisk, of targets."""
+        """Return the problem of a SignedRisk, of labels, or a LossRisk, of targets."""
         signed = hasattr(risk, "signs")  # isinstance asks a Protocol's base at length
         y, tube = (risk.signs, None) if signed else (risk.targets, risk.tube)
         y = np.ascontiguousarray(y, np.float64)
         return cls(X, y, kernel, C, weights=risk.weights, tube=tube, **how)
 
     def losses(self, r: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Those of some rows, where y - f = r."""
+        """Return the losses of some rows, where y - f = r."""
         return np.maximum(0.0, y * r if self.tube is None else np.abs(r) - self.tube)
 
     def risk(self, r: NDArray[np.float64]) -> float:
-        """sum v loss where y - f = r."""
+        """Return sum v loss where y - f = r."""
         losses = self.losses(r, self.y)
         return float((losses if self.weights is None else self.weights * losses).sum())
 
     def dual(self, beta: NDArray[np.float64], v: NDArray[np.float64]) -> float:
-        """D where v = y - K beta."""
+        """Return D where v = y - K beta."""
         value = 0.5 * float(beta @ (self.y + v))
         return value - self.tube * float(np.abs(beta).sum()) if self.tube else value
 
     def best(self, K: NDArray[np.float64], free_bias: bool) -> NDArray[np.float64] | None:
-        """beta of the greatest D, as near as rounding allows; None where only 0 has sum 0."""
+        """Return beta of the greatest D, as near as rounding allows; None where only 0 has sum
+        0."""
         from svmcut.qp.box import maximise_in_box
 
         top = np.array(np.broadcast_to(boxes(self.C, self.weights), len(self.y)))
         if self.tube is None:
             signs, r = np.sign(self.y), np.ones(len(self.y))
-        else:  # a rise and a fall of each
+        else:  # a rise and a fall of each row
             signs = np.repeat([1.0, -1.0], len(self.y))
             r, top, K = signs * np.tile(self.y, 2) - self.tube, np.tile(top, 2), np.tile(K, (2, 2))
         if free_bias and abs(signs.sum()) == len(signs):
@@ -154,16 +142,16 @@ class KernelProblem:
         return beta if self.tube is None else beta[:n] + beta[n:]
 
     def unit(self, free_bias: bool) -> float:
-        """Size of a violation at beta = 0: 1 for labels, of targets their spread, or their size
-        where 0 is the bias."""
+        """Return the size of a violation at beta = 0: 1 for labels; for targets their spread, or
+        their size without a bias."""
         if self.tube is None:
             return 1.0
         return float(np.std(self.y) if free_bias else np.sqrt(np.mean(np.square(self.y))))
 
 
 def residual(problem: Any, beta: NDArray[np.float64], threads: int) -> NDArray[np.float64]:
-    """v = y - K beta of a KernelProblem or NuProblem, of few points with float64 values as a run
-    has them."""
+    """Return v = y - K beta of a KernelProblem or NuProblem, with the float64 values of a run
+    where points are few."""
     points = np.flatnonzero(beta)
     if problem.shared is not None:
         values, places = problem.shared
@@ -174,7 +162,7 @@ def residual(problem: Any, beta: NDArray[np.float64], threads: int) -> NDArray[n
 
 
 def values(problem: Any, threads: int) -> NDArray[np.float64]:
-    """(n, n) float64 K of a KernelProblem or NuProblem."""
+    """Return K of a KernelProblem or NuProblem, (n, n) float64."""
     if problem.shared is not None:
         places = problem.shared[1]
         known: NDArray = problem.shared[0][np.ix_(places, places)]
@@ -183,10 +171,9 @@ def values(problem: Any, threads: int) -> NDArray[np.float64]:
 
 
 class SmoRun(Run):
-    """A step every so often; the last one when the stopping rule is met, or rounding forbids
-    progress.
+    """A step now and then, the last where the stopping rule is met or rounding forbids progress.
 
-    While points are aside, the primal value is the best that was certified before.
+    While points are put aside, the primal value is the best one that was certified before.
     """
 
     def __init__(self, solver: Smo, problem: KernelProblem, start: Start | None):
@@ -222,7 +209,7 @@ class SmoRun(Run):
     def __iter__(self) -> Iterator[Progress]:
         self._began, run = time.perf_counter(), self._native
         if self._resumed:
-            yield self._progress()._replace(report=self._looked())
+            yield self._progress()._replace(report=self._is_look_due())
         while True:
             done = run.iterations - self._first
             if done >= self._due:
@@ -235,25 +222,25 @@ class SmoRun(Run):
             self._stepping += time.perf_counter() - began
             self._peek_whole()
             progress = self._progress()
-            if not finished and not self._disproved():
-                yield progress._replace(report=self._looked())
+            if not finished and not self._is_disproved():
+                yield progress._replace(report=self._is_look_due())
                 continue
             if not finished:
-                progress = self._refreshed()
+                progress = self._refresh()
                 self._judge(progress)
-            elif self._claims(progress):
-                if self._many:
+            elif self._is_met(progress):
+                if self._has_many_points:
                     standing = self._standing()
-                    if self._claims(standing) and self._exact_enough(standing):
+                    if self._is_met(standing) and self._is_exact_enough(standing):
                         yield standing
                         return
-                progress = self._refreshed()
+                progress = self._refresh()
                 self._judge(progress)
             elif self._tolerance <= 4e-10 * self._unit:
-                progress, self._futile = self._refreshed(), FUTILE
-            over = self._futile >= FUTILE or self._claims(progress)
-            if self._futile >= FUTILE and not self._claims(progress) and self._solved():
-                progress = self._standing()
+                progress, self._futile = self._refresh(), FUTILE
+            over = self._futile >= FUTILE or self._is_met(progress)
+            if self._futile >= FUTILE and not self._is_met(progress):
+                progress = self._solve_whole() or progress
             if finished and not over:
                 self._tolerance /= 4
             yield progress
@@ -262,10 +249,10 @@ class SmoRun(Run):
 
     def is_met(self) -> bool:
         """Tell whether the rule is met, of a run that is over."""
-        return self._claims(self._standing())
+        return self._is_met(self._standing())
 
-    def _claims(self, progress: Progress) -> bool:
-        """Whether the rule is met at v as it stands, every point being active."""
+    def _is_met(self, progress: Progress) -> bool:
+        """Tell whether the rule is met at the present v, every point being active."""
         problem = self._problem
         if problem.gap is None:
             return self.violation() <= problem.tolerance
@@ -274,27 +261,27 @@ class SmoRun(Run):
         )  # below 0 where the kernel is not definite
 
     @property
-    def _many(self) -> bool:
-        """Whether some points show an error more cheaply than all are formed anew."""
+    def _has_many_points(self) -> bool:
+        """True where probing the error of some points is cheaper than forming all anew."""
         return len(self._problem.y) > 8 * PROBED
 
-    def _exact_enough(self, progress: Progress) -> bool:
-        """Whether float32 rows cannot have decided: eight times their error, as some points show
-        it, is no matter."""
+    def _is_exact_enough(self, progress: Progress) -> bool:
+        """Tell whether the rounding of float32 rows cannot matter: eight times the error that some
+        points show is within the rule."""
         problem = self._problem
-        largest, error = self._probed()
+        largest, error = self._probe_error()
         if problem.gap is not None:
             return progress.gap + error <= problem.gap * abs(progress.primal)
         return 4 * largest <= problem.tolerance and error <= 1e-3 * abs(progress.primal)
 
-    def _small_error(self, progress: Progress) -> bool:
-        return self._probed()[1] <= 0.1 * progress.gap
+    def _is_error_small(self, progress: Progress) -> bool:
+        return self._probe_error()[1] <= 0.1 * progress.gap
 
-    def _probed(self) -> tuple[float, float]:
-        """Largest error of v that some points show, and eight times what it makes of the primal;
+    def _probe_error(self) -> tuple[float, float]:
+        """Return the largest error of v at some points, and eight times its effect on the primal;
         inf for few points."""
         run, problem = self._native, self._problem
-        if not self._many:
+        if not self._has_many_points:
             return np.inf, np.inf
         began = time.perf_counter()
         b, rho = self._edges()
@@ -303,7 +290,7 @@ class SmoRun(Run):
         return largest, 8 * problem.C * total
 
     def _judge(self, progress: Progress) -> None:
-        """Counts the refreshes that brought the rule no nearer."""
+        """Count the refreshes that brought the rule no nearer."""
         rest = (
             self.violation()
             if self._problem.gap is None
@@ -312,17 +299,16 @@ class SmoRun(Run):
         self._futile = 0 if rest < 0.9 * self._least else self._futile + 1
         self._least = min(self._least, rest)
 
-    def _refreshed(self) -> Progress:
-        """The state after v was formed anew; primal and dual belong to the one solution it is
-        of."""
+    def _refresh(self) -> Progress:
+        """Form v anew; return primal and dual of its solution."""
         began = time.perf_counter()
         self._native.refresh(*self._edges())
         self._refreshing += time.perf_counter() - began
         return self._standing()
 
     def _standing(self) -> Progress:
-        """Primal and dual of the present solution, not the best seen, at v as it stands; every
-        point is active."""
+        """Return primal and dual of the present solution, not the best so far, at the present v;
+        every point is active."""
         run, problem = self._native, self._problem
         self._primal = np.inf
         progress = self._progress()
@@ -331,25 +317,22 @@ class SmoRun(Run):
         return progress._replace(dual=dual, gap=progress.primal - dual)
 
     def _edges(self) -> tuple[float, float]:
-        """The bias, and rho of a nu machine: where losses begin."""
+        """Return the bias, and rho of a nu machine: the places where losses begin."""
         return self.expansion().b, 0.0
 
-    def _looked(self) -> bool:
-        """Whether as many steps are done as a look takes, and not only as much time."""
+    def _is_look_due(self) -> bool:
+        """Tell whether the steps up to the next look are done, not only the time."""
         most = self._solver.max_steps
         return self._native.iterations - self._first >= (
             self._due if most is None else min(self._due, most)
         )
 
     def _peek_whole(self) -> None:
-        """Certifies the primal now and then in a long run that has points aside, in a copy that
-        changes nothing.
-
-        While points are aside their losses are not known, and the gap would seem to stand still.
-        """
+        """Certify the primal now and then in a long run with points put aside, in a copy that
+        changes nothing: their losses are unknown, and the gap would seem to stand still."""
         run, problem = self._native, self._problem
         done = run.iterations - self._first
-        if done < self._peek or not self._looked():
+        if done < self._peek or not self._is_look_due():
             return
         self._peek = 2 * done
         if run.active == len(problem.y):
@@ -361,28 +344,28 @@ class SmoRun(Run):
         self._progress()
         self._native = run
 
-    def _disproved(self) -> bool:
-        """Whether v formed anew, in a copy that changes nothing, bears out no more than half of
-        what the steps since the last such look claim to have gained: rounding chose them then, and
-        would for ever."""
+    def _is_disproved(self) -> bool:
+        """Tell whether a v formed anew, in a copy that changes nothing, confirms no more than half
+        of the gains that the steps since the last such check claim: rounding chose them, and would
+        do so for ever."""
         run, problem = self._native, self._problem
         done = run.iterations - self._first
-        if done < self._held or not self._looked():
+        if done < self._held or not self._is_look_due():
             return False
         if self._is_hopeless():
             self._held = done + self._hasty
-            self._solved()
+            self._solve_whole()
             return True
         if self._held < self._trusted:
             self._held = self._trusted
             return False
-        if done >= CRAWL and self._solved():
+        if done >= CRAWL and self._solve_whole() is not None:
             self._held = done + self._trusted
             return True
         primal, self._native = self._primal, self._solver.native(problem, 1.0)
         self._native.restore(run.state())
         self._native.make_whole()
-        borne = self._refreshed().dual
+        borne = self._refresh().dual
         self._primal, self._native = min(primal, self._primal), run
         lost = borne - self._borne <= 0.5 * (run.dual - self._claimed)
         self._held = done + (self._trusted if lost else done)
@@ -400,51 +383,50 @@ class SmoRun(Run):
         most = float(np.max(boxes(problem.C, problem.weights)) * own.max())
         return 2.0**-53 * most > ROUGH * self._unit
 
-    def _solved(self) -> bool:
-        """Whether the dual of few points was solved as a whole, which the steps go on from unless
-        theirs leaves a smaller gap."""
+    def _solve_whole(self) -> Progress | None:
+        """Solve the dual of few points as a whole and go on from there, unless the present gap is
+        smaller; None where it is not solved."""
         run, problem = self._native, self._problem
-        few = len(problem.y) <= FEW and (problem.given or problem.kernel.is_definite)
+        few = len(problem.y) <= MAX_WHOLE_ROWS and (problem.given or problem.kernel.is_definite)
         if self._is_vain or not few:
-            return False
+            return None
         run.make_whole()
-        before, state = self._refreshed(), run.state()
+        before, state = self._refresh(), run.state()
         began = time.perf_counter()
         K = values(problem, self._solver.threads)
         beta = problem.best(K, self._solver.free_bias) if np.isfinite(K).all() else None
         if beta is not None:
             known = 0 if problem.shared else K.size
             counts = run.iterations, run.evaluations + known
-            run.restore(self._solver.placed(problem, beta, problem.y - K @ beta, counts))
+            run.restore(self._solver.native_state(problem, beta, problem.y - K @ beta, counts))
             run.make_whole()
             if not self._standing().gap < before.gap:
                 self._is_vain = True
                 run.restore(state)
                 run.make_whole()
         self._stepping += time.perf_counter() - began
-        return beta is not None
+        return None if beta is None else self._standing()
 
     def settle(self) -> Progress:
-        """The exact state of a run that was stopped: every point counts, primal and dual belong to
-        the solution."""
+        """Return the exact primal and dual of the solution of a stopped run, of all points."""
         self._native.make_whole()
         standing = self._standing()
-        return standing if self._small_error(standing) else self._refreshed()
+        return standing if self._is_error_small(standing) else self._refresh()
 
     def time_parts(self) -> None:
-        """Counts the seconds of the parts of steps from here on."""
+        """Count the seconds of the parts of steps from here on."""
         self._native.time()
 
     def seconds_of_parts(self) -> dict[str, float]:
-        """Of kernel values, choosing, steps, updates of v, refreshes; `steps` is all that the
-        compiled side ran."""
+        """Return the seconds of kernel values, selection, steps, updates of v and refreshes;
+        `steps` has all of the compiled side."""
         names = "kernel", "select", "optimizer", "update"
         parts = dict(zip(names, self._native.spent.tolist(), strict=True))
         return {**parts, "final": self._refreshing, "steps": self._stepping}
 
     @property
     def iterations(self) -> int:
-        """Steps of this run and of those that it goes on from."""
+        """Steps of this run and of those before it in its memory."""
         return self._native.iterations
 
     @property
@@ -453,7 +435,7 @@ class SmoRun(Run):
         return self._native.dual
 
     def violation(self) -> float:
-        """How far the KKT conditions are from holding; exact where every point is active."""
+        """Return the violation of the KKT conditions; exact where every point is active."""
         run = self._native
         return max(0.0, run.highest - run.lowest) / (1 if self._solver.free_bias else 2)
 
@@ -465,33 +447,22 @@ class SmoRun(Run):
             squared = float(beta @ (problem.y - v))
             risk = problem.risk(v - self._bias(beta, v))
             self._primal = min(self._primal, 0.5 * squared + problem.C * risk)
-        return Progress(
-            run.iterations - self._first,
-            run.evaluations / len(problem.y) ** 2,
-            self._primal,
-            run.dual,
-            self._primal - run.dual,
-            time.perf_counter() - self._began,
-            self.expansion,
-            0,
-            run.support,
-            risk,
-            risk,
-            run.evaluations,
-        )
+        passes = run.evaluations / len(problem.y) ** 2
+        state = run.iterations - self._first, passes, self._primal, run.dual, self.expansion
+        return Progress.since(self._began, *state, 0, run.support, risk, risk, run.evaluations)
 
     def expansion(self) -> Solution:
-        """The present solution."""
+        """Return the present solution."""
         beta, v = self._native.solution()
         return Solution(beta, self._bias(beta, v))
 
     def scores(self) -> NDArray[np.float64]:
-        """(n,) f at the points; exact where every point is active."""
+        """Return f at the points, (n,); exact where every point is active."""
         beta, v = self._native.solution()
         return self._problem.y - v + self._bias(beta, v)
 
     def _middle(self, v) -> float:
-        """The b of the least loss of targets, where y - w.phi(x) = v."""
+        """Return the b of the least loss of targets, where y - w.phi(x) = v."""
         problem = self._problem
         edges = np.concatenate([v - problem.tube, v + problem.tube])
         if problem.weights is None:
@@ -510,44 +481,36 @@ class SmoRun(Run):
         between = (size > 0) & (size < boxes(problem.C, problem.weights))
         inside = v[between]
         if len(inside):
-            return float(np.add.reduce(inside) / len(inside))  # as mean, in half its time
+            return float(np.add.reduce(inside) / len(inside))  # the mean, in half its time
         ends = [end for end in (run.highest, run.lowest) if np.isfinite(end)]
         return float(sum(ends) / len(ends)) if ends else 0.0
 
 
 @record
 class Smo(Solver):
-    """SMO with shrinking and a row cache; C++ does every step, Python hears of it now and then.
-
-    Parameters
-    ----------
-    free_bias : bool
-    cache_mb : float
-        Megabytes of kernel rows kept.
-    threads : int
-        The result has the same bytes for any number.
-    max_steps : int or None
-        Never more steps than this.
-    seconds_between : float
-        Time after which a step says so and no more.
-    """
+    """SMO with shrinking and a row cache; C++ takes the steps, Python looks at them now and
+    then."""
 
     run = SmoRun
     patience: ClassVar[int | None] = 1_000_000
     free_bias: bool = True
+    #: Megabytes of kernel rows kept.
     cache_mb: float = 40.0
+    #: Threads, which change no byte of the result.
     threads: int = 1
+    #: The most steps of a run.
     max_steps: int | None = None
+    #: Seconds after which a step reports that time has passed.
     seconds_between: float = 0.5
 
     def state_at(self, problem: KernelProblem, beta: NDArray[np.float64]) -> State:
-        """The state of a run that begins at these coefficients, in their boxes and of sum 0 where b
-        is free; at 0 where their scores are beyond single precision."""
+        """Return the state of a run that begins at these coefficients, in their boxes and of sum 0
+        where b is free; at 0 where their scores are beyond single precision."""
         n, v = len(beta), residual(problem, beta, self.threads)
         if not np.isfinite(v).all():
             beta, v = np.zeros(n), np.array(problem.y, np.float64)
         native = self.native(problem, 1.0)
-        native.restore(self.placed(problem, beta, v))
+        native.restore(self.native_state(problem, beta, v))
         native.make_whole()
         state = {"native": native.state(), "tolerance": problem.tolerance, "peek": FIRST_PEEK}
         state |= {"held": max(HASTY, HASTY_PER_POINT * n), "claimed": 0.0, "borne": -np.inf}
@@ -555,27 +518,27 @@ class Smo(Solver):
         return state | dict.fromkeys(("first", "due", "futile"), 0)
 
     @staticmethod
-    def placed(
+    def native_state(
         problem: KernelProblem,
         beta: NDArray[np.float64],
         v: NDArray[np.float64],
         counts: tuple[int, int] = (0, 0),
     ) -> State:
-        """The compiled side's state at beta and v, after so many steps and kernel values; what is
-        chosen next is not known before make_whole."""
+        """Return the compiled side's state at beta and v, after so many steps and kernel values;
+        make_whole must follow before a step."""
         n, dual = len(beta), problem.dual(beta, v)
         integers = np.concatenate([[n, *counts, min(n, 1000), 0, -1], np.arange(n)])
         reals = np.concatenate([[problem.C, dual, 0.0, 0.0, 0.0], v, beta, v, beta])
         return {"integers": integers.astype(np.int64), "reals": reals}
 
     def native(self, problem: Any, cache_mb: float) -> NativeSmo:
-        """The compiled side of a run."""
-        return self.compiled(problem, problem.y, self.free_bias, cache_mb, tube=problem.tube)
+        """Return the compiled side of a run."""
+        return self.make_native(problem, problem.y, self.free_bias, cache_mb, tube=problem.tube)
 
-    def compiled(
+    def make_native(
         self, problem: Any, signs: NDArray, free_bias: bool, cache_mb: float, **more: Any
     ) -> NativeSmo:
-        """A compiled side of rows on these sides."""
+        """Return a compiled side of rows on these sides."""
         shared, places = problem.shared or (None, None)
         return NativeSmo(
             problem.X,

@@ -10,8 +10,8 @@
     stop         v = y - X w: highest v that may rise - lowest that may fall <= tolerance, as
                  solvers/smo.py
 
-At the smoothed minimum a point strictly inside its box has its margin within delta / 2 of 1, and
-one at a bound lies beyond: delta is the violation of the KKT conditions, whatever n is.
+At the smoothed minimum a point strictly inside its box has its margin within delta / 2 of 1, and a
+point at a bound lies beyond: delta is the violation of the KKT conditions, whatever n is.
 """
 
 from __future__ import annotations
@@ -19,24 +19,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING, NamedTuple
+from svmcut.base.typing import NamedTuple
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.weights import boxes
 from svmcut.solvers.newton import Descent
 from svmcut.solvers.protocol import Problem, Solution, StoppingRule
+from svmcut.solvers.smo import KernelProblem
 from svmcut.spaces.linear import LinearSpace
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.solvers.smo import KernelProblem
-
-#: The first delta: every row has a curvature at 0. Part of it that the next level keeps, and of the
-#: tolerance that the last one is.
+#: The first delta, at which every row has a curvature at 0; the next level as a part of a level;
+#: the
+#: last one as a part of the tolerance.
 FIRST, LEVEL, LAST = 4.0, 0.25, 0.9
-MOST_STEPS = 60  # of Newton's method at a level
+MAX_STEPS = 60  # Newton steps at a level
 
 
 class MarginStep(NamedTuple):
@@ -49,17 +47,8 @@ class MarginStep(NamedTuple):
 
 
 class SmoothedMargin:
-    """One minimisation, to be iterated once; its last step meets the tolerance, or rounding forbids
-    it.
-
-    Parameters
-    ----------
-    problem : KernelProblem
-        Of the linear kernel, with labels; training goes on to its tolerance.
-    free_bias : bool
-    threads : int
-        The result has the same bytes for any number.
-    """
+    """A minimisation with labels and the linear kernel, to be iterated once; its last step meets
+    the tolerance of the problem, or rounding forbids it. Threads change no byte of the result."""
 
     def __init__(self, problem: KernelProblem, free_bias: bool, threads: int = 1):
         self._space = LinearSpace(problem.X, 0.0, threads)
@@ -75,12 +64,12 @@ class SmoothedMargin:
         )
         while descent.delta > 1e-3 * last:
             final = descent.delta <= last
-            for _ in range(MOST_STEPS):
+            for _ in range(MAX_STEPS):
                 if final:
-                    step = self._certified(descent.at.coef, steps)
+                    step = self._certify(descent.at.coef, steps)
                     yield step
                     futile = 0 if step.violation < 0.9 * least else futile + 1
-                    if step.violation <= self._tolerance or futile > MOST_STEPS:
+                    if step.violation <= self._tolerance or futile > MAX_STEPS:
                         return
                     least = min(least, step.violation)
                 size = 0.5 * space.dot(descent.w, descent.w) + self._C
@@ -91,8 +80,8 @@ class SmoothedMargin:
                     break
             descent.smooth_over(0.5 * descent.delta if final else max(LEVEL * descent.delta, last))
 
-    def _certified(self, coef, steps: int) -> MarginStep:
-        """The dual solution -C coef, and how far it is from the KKT conditions."""
+    def _certify(self, coef, steps: int) -> MarginStep:
+        """Return the dual solution -C coef with its violation of the KKT conditions."""
         most = np.broadcast_to(boxes(self._C, self._weights), len(coef))
         parts = -coef * self._y
         full = parts >= (1.0 - 1e-12) * (1.0 if self._weights is None else self._weights)
@@ -109,7 +98,8 @@ class SmoothedMargin:
 
 
 def extremes(beta: NDArray, v: NDArray, y: NDArray, most: NDArray) -> tuple[float, float]:
-    """The highest v whose beta may rise, and the lowest whose beta may fall; infinite of none."""
+    """Return the highest v whose beta may rise and the lowest whose beta may fall; infinite if
+    none."""
     alpha = beta * y
     below, above = alpha < most, alpha > 0
     rising, falling = np.where(y > 0, below, above), np.where(y > 0, above, below)
@@ -117,7 +107,8 @@ def extremes(beta: NDArray, v: NDArray, y: NDArray, most: NDArray) -> tuple[floa
 
 
 def bias_of(beta: NDArray, v: NDArray, y: NDArray, most: NDArray) -> float:
-    """The mean v of the points strictly between their bounds, else the middle of the extremes."""
+    """Return the mean v of points strictly between their bounds, else the middle of the
+    extremes."""
     between = (beta != 0) & (np.abs(beta) < most)
     if between.any():
         return float(v[between].mean())

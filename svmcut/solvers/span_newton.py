@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Newton's method in the span of a few points, as svmcut/solvers/newton.py on features.
 
-The features are dense and few beside the rows, so the Hessian is always formed: from float32
-products, unless their rounding would show beside the identity. It is no part of the certificate,
-which is of scores and normals in float64. Where steps lead no further, cutting planes go on from
-the cuts and the best point.
+The features are dense and few against the rows, so the Hessian is always formed: from float32
+products, unless their rounding would matter against the identity. The certificate does not depend
+on it, being one of scores and normals in float64. Where steps lead no further, cutting planes go on
+from the cuts and the best point.
 
-A step costs some four passes, so delta falls as soon as a step gains no more than what the
-smoothing costs: the norm of the gradient, a part of the gap, takes twice the steps to say so. A
-sample costs less still; all rows begin with a delta somewhat above its last.
+A step costs some four passes, so delta falls as soon as a step gains no more than the smoothing
+costs: the norm of the gradient, a part of the gap, would take twice the steps to say so. A sample
+costs less still; all rows begin with a delta somewhat above its last.
 """
 
 from __future__ import annotations
@@ -16,19 +16,17 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
+from svmcut.risks.smoothed import Smoothed
 from svmcut.solvers.curvature import border
 from svmcut.solvers.newton import Descent, Newton, NewtonRun
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.subspace import Subspace, Traced
 from svmcut.spec.schemas import Form, Kept
 
-if TYPE_CHECKING:
-    from svmcut.risks.smoothed import Smoothed
-
-ROUNDED = 0.1  # of the identity may be the rounding of a Hessian of float32 products
-GAINED = 4.0  # times the smoothing's work a step may gain before delta falls
-ENOUGH = 30.0  # times the target a step gains that ends the work on a sample
+ROUNDING = 0.1  # rounding of a Hessian of float32 products, at most, as a part of the identity
+MAX_GAIN = 4.0  # delta falls once a step gains at most so many times the smoothing's part
+SAMPLE_GAIN = 30.0  # a sample is done once a step gains at most so many times the target
 LIFT = 3.0  # all rows begin with so many times the sample's delta
 
 
@@ -42,10 +40,10 @@ class SpanCurvature(Kept):
         return {}
 
     def direction(self, at: Smoothed, C: float, gradient: Traced) -> Traced:
-        """(I + C A'BA)^-1 (-gradient), or the latter where rounding makes that no descent."""
+        """Return (I + C A'BA)^-1 (-gradient), or -gradient where rounding makes that no descent."""
         space, scale, g = self._space, C / at.width, gradient.w
         self.passes = len(at.rows) / space.n_rows
-        H, free = scale * space.gram(at.rows, at.bends, ROUNDED / scale), border(space, at)
+        H, free = scale * space.gram(at.rows, at.bends, ROUNDING / scale), border(space, at)
         if free:
             mean, total = free
             H -= np.multiply.outer(scale * total * mean.w, mean.w)
@@ -65,16 +63,16 @@ class SpanDescent(Descent):
     def _equations(self) -> Any:
         return SpanCurvature(self.space)
 
-    def _settled(self) -> bool:
-        return self.gain <= GAINED * self.smoothing
+    def _is_settled(self) -> bool:
+        return self.gain <= MAX_GAIN * self.smoothing
 
-    def _over(self, target: float) -> bool:
-        return self.gain <= ENOUGH * target
+    def _is_sample_done(self, target: float) -> bool:
+        return self.gain <= SAMPLE_GAIN * target
 
     @classmethod
-    def sampled(cls, problem: Problem, w: Traced, delta: float) -> tuple[Traced, float]:
+    def sample_start(cls, problem: Problem, w: Traced, delta: float) -> tuple[Traced, float]:
         bare = Traced(w.w, None)  # the rows that w comes from are no rows of a sample
-        start, last = super().sampled(problem, bare, delta)
+        start, last = super().sample_start(problem, bare, delta)
         return (w, delta) if start is bare else (start, min(delta, LIFT * last))
 
 

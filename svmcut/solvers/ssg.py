@@ -32,11 +32,11 @@ from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form
 from svmcut.structured.protocol import StructuredProblem
 
-CHUNK = 5000  # visits between two moments in which a signal is heard
+CHUNK = 5000  # visits between two checks of signals
 
 
 class SsgRun(PassRun):
-    """A look every pass. Bundle and points of the start count; the steps begin at w = 0."""
+    """A look every pass. It uses bundle and points of the start; the steps begin at w = 0."""
 
     def __init__(self, solver: Ssg, problem: StructuredProblem, start: Start | None):
         super().__init__(solver, problem, start, math.inf, 60)
@@ -105,16 +105,10 @@ class SsgRun(PassRun):
 
 @record
 class Ssg(Solver):
-    """Stochastic subgradient steps with a weighted average.
-
-    Parameters
-    ----------
-    seed : int
-        Of the order of the visits.
-    max_idle : int
-        As in CuttingPlane.
-    """
+    """Stochastic subgradient steps with a weighted average."""
 
     run = SsgRun
+    #: Seed of the order of the visits.
     seed: int = 0
+    #: As in CuttingPlane.
     max_idle: int = 50

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trainers that visit one point after the other; only a visit that changes its coefficient costs a
+"""Solvers that visit one point after the other; only a visit that changes its coefficient costs a
 kernel row."""
 
 from __future__ import annotations
@@ -22,18 +22,13 @@ class VisitRun(ExpansionRun):
             problem.expansion, self.rule, problem.C, solver.seed, shuffled, problem.trained_weights
         )
 
-    def _done(self) -> int:
+    def _steps_done(self) -> int:
         return self._native.visits
 
 
 @record
 class VisitSolver(StepSolver):
-    """As StepSolver.
+    """A StepSolver of visits."""
 
-    Parameters
-    ----------
-    sampling : {"shuffled", "independent"}
-        Every point once an epoch in random order, or drawn anew at every visit.
-    """
-
+    #: "shuffled": every point once an epoch in random order; "independent": drawn at every visit.
     sampling: str = "shuffled"

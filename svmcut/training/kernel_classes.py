@@ -24,7 +24,7 @@ from svmcut.models import KernelModel, KernelMulticlassModel, pairs_of
 from svmcut.risks import make_risk
 from svmcut.risks.weights import total
 from svmcut.solvers.one_of_many import OneOfMany, Others
-from svmcut.solvers.protocol import Progress, StoppingRule, kept
+from svmcut.solvers.protocol import Progress, StoppingRule, constant
 from svmcut.spec import schemas
 from svmcut.spec.catalog import MULTICLASS, PLANS, SOLVERS, SUBSPACE, TASKS, load
 from svmcut.spec.parameters import DEFAULTS, Settings
@@ -160,7 +160,7 @@ class MachinesPlan(Plan):
         left, risk = primal - o.dual, o.risk + sum(missing[1:])
         counts: dict[str, Any] = {"cuts": o.cuts, "support": o.support, "risk": risk}
         counts["evaluations"] = o.evaluations + self._evaluations
-        return Progress(o.iteration, o.passes, primal, o.dual, left, 0.0, kept(None), **counts)
+        return Progress(o.iteration, o.passes, primal, o.dual, left, 0.0, constant(None), **counts)
 
     def whole(self, objective: Objective, done: Mapping[int, Outcome], ended: Ended) -> Outcome:
         """The machines up to the first that is missing."""

@@ -15,7 +15,7 @@ import math
 
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.risks.protocol import LineRisk
-from svmcut.solvers.protocol import Problem, Progress, kept
+from svmcut.solvers.protocol import Problem, Progress, constant
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.rows import RowSpace
 
@@ -116,14 +116,14 @@ def settled(problem: Any, progress: Progress) -> Progress:
     points = [_along(problem, w, progress.gap)]
     if space.bias and len(w) == space.X.n_features + 1:
         for sign in (1.0, -1.0):
-            constant = space.zero()
-            constant[-1] = sign
-            points.append(_along(problem, constant, progress.gap))
+            unit = space.zero()
+            unit[-1] = sign
+            points.append(_along(problem, unit, progress.gap))
     best, primal, risk = min(points, key=_primal)
     if not primal < most:
         return progress
     gap = primal - progress.dual
-    return progress._replace(primal=primal, gap=gap, risk=risk, solution=kept(best))
+    return progress._replace(primal=primal, gap=gap, risk=risk, solution=constant(best))
 
 
 def _primal(point: tuple[Any, float, float]) -> float:

@@ -30,8 +30,8 @@ from svmcut.risks.class_costs import ClassCostRisk, TokenCostRisk, squared_diffe
 from svmcut.risks.multiclass import CrammerSingerRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.risks.weights import total
-from svmcut.solvers.apart import Apart, Piece, Together, check_piece, waves_of
 from svmcut.solvers.class_blocks import ClassBlocks
+from svmcut.solvers.machine_groups import GroupSolver, JoinedRun, Piece, check_piece, waves_of
 from svmcut.solvers.one_vs_rest import OneVsRest, OneVsRestRun, lanes_of
 from svmcut.solvers.protocol import Problem, Progress
 from svmcut.spaces.kernel_chain import CachedRows
@@ -250,7 +250,7 @@ class MulticlassPlan(Plan):
         stage, labels = self._group(objective, k)
         space = LabelSpace(self.space.X, len(labels), 0, self.bias, self.settings.threads)
         machine: Any = stage.solver
-        solver = Apart(machine.machine, lanes_of(len(self.names)))
+        solver = GroupSolver(machine.machine, lanes_of(len(self.names)))
         problem = solver.of_group(stage.problem, space, labels)
         return GroupPlan(self, Stage(stage.name, solver, problem, objective)), (None, objective.C)
 
@@ -283,7 +283,7 @@ class MulticlassPlan(Plan):
             group = part.solver.start(part.problem)
             return group.so_far(looks)
 
-        progress = Together(run, self._groups(stage), pieces, again).take()
+        progress = JoinedRun(run, self._groups(stage), pieces, again).take()
         return stage, progress, run
 
     def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
@@ -436,7 +436,7 @@ class JointPlan(FunctionsPlan):
         if self.solver == JOINT[0] and (
             ended.stopped_by is not None or ended.run.bundle is not None
         ):
-            ended = ended._replace(progress=ended.run.settled(ended.progress))
+            ended = ended._replace(progress=ended.run.settle(ended.progress))
         outcome = super().finish(objective, handed, ended)
         outcome.multipliers = self.units.original * outcome.multipliers
         return outcome

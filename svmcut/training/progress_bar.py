@@ -10,7 +10,7 @@ import sys
 import time
 
 from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.solvers.protocol import over
+from svmcut.solvers.protocol import count_finished
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,7 +98,7 @@ class ProgressBar:
         if now - self._drawn < _REDRAWN_SECONDS:
             return
         parts, reached = self._parts(progress, target, now), share(self._first, gap, target)
-        if (machines := over(progress)) is not None:
+        if (machines := count_finished(progress)) is not None:
             unit, done, number = machines
             reached = done / number if number else None
             parts.insert(0, f"{done} of {number} {unit}{self._left(done, number, now)}")

@@ -15,7 +15,7 @@ from svmcut._native.interrupt import watched_signals
 from svmcut.base.resources import QP, timed_part
 from svmcut.base.typing import TYPE_CHECKING
 from svmcut.models import LinearModel
-from svmcut.solvers.protocol import Progress, StoppingRule, kept
+from svmcut.solvers.protocol import Progress, StoppingRule, constant
 from svmcut.spec.catalog import AUTO, NEWTON, TASKS
 from svmcut.spec.entries import L2, SQUARED_HINGE
 from svmcut.training.outcome import Objective, Outcome
@@ -110,7 +110,7 @@ def _outcome(
     squared = float(w @ w)
     risk = (primal - squared / 2) / C
     progress = Progress(
-        int(steps), 2.0 * steps, primal, dual, primal - dual, 0.0, kept(w), risk=risk
+        int(steps), 2.0 * steps, primal, dual, primal - dual, 0.0, constant(w), risk=risk
     )
     threshold = 0.0 - bias * float(w[d]) if bias else 0.0
     outcome = Outcome(

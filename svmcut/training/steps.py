@@ -331,7 +331,7 @@ class BudgetPlan(Chosen):
             "moves": counts["moves"],
             "maintained": counts["maintained"],
             "dropped": counts["removed"],
-            **ended.run.judged(),
+            **ended.run.criteria(),
         }
         model = KernelModel(self.room.kernel, Z, beta, 0.0, vectors.columns, d, n)
         return {"model": model, "details": details, "evaluations": counts["evaluations"]}

@@ -37,7 +37,7 @@ from svmcut.risks.logistic import MAX_LOGIT, logits
 from svmcut.risks.protocol import LossRisk
 from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import hinge_cut, squared_norms
-from svmcut.solvers.protocol import Progress, Solution, kept
+from svmcut.solvers.protocol import Progress, Solution, constant
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec.catalog import AUTO, TASKS
 from svmcut.spec.entries import DUAL_CD, SMO
@@ -272,7 +272,7 @@ def _bounded(plan: Linear, objective: Objective, earlier: Earlier) -> Outcome:
     scores = s + 0.5 * (1 + t) * rates
     risk = problem.risk.linearize(scores).value
     primal = 0.5 * space.dot(middle, middle) + C * risk
-    progress = Progress(0, 0.0, primal, dual, primal - dual, 0.0, kept(middle), risk=risk)
+    progress = Progress(0, 0.0, primal, dual, primal - dual, 0.0, constant(middle), risk=risk)
     model, norm = plan.model(middle, 0), math.sqrt(space.dot(middle, middle))
     outcome = Outcome(model, objective, progress, _solver(plan), norm, math.nan)
     outcome.apart = abs(squared) + slack, 0.0
@@ -382,7 +382,7 @@ def _bounded_kernel(plan: SmoPlan, objective: Objective, earlier: Earlier) -> Ou
     squared, s = (vv, sv) if chosen is beta else room.scored(room.machine(chosen, 0.0))
     value = risk.linearize(s).value
     primal = 0.5 * squared + C * value
-    known = (primal, dual, primal - dual, 0.0, kept(Solution(chosen, 0.0)))
+    known = (primal, dual, primal - dual, 0.0, constant(Solution(chosen, 0.0)))
     progress = Progress(0, 0.0, *known, support=int(np.count_nonzero(chosen)), risk=value)
     model, norm = room.machine(chosen, 0.0), math.sqrt(max(0.0, squared))
     outcome = Outcome(model, objective, progress, SMO, norm, 0.0, np.abs(chosen))

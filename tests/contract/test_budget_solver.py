@@ -126,7 +126,7 @@ def test_rows_held_out_are_not_trained_on_and_choose(tube):
     alpha = run.alpha()
     assert np.count_nonzero(alpha) <= 350 and len(alpha) == 500
     errors = [look.extra["held_out_error"] for look in looks]
-    assert run.judged()["held_out_error"] == min(errors)
+    assert run.criteria()["held_out_error"] == min(errors)
     held = np.setdiff1d(np.arange(500), np.flatnonzero(alpha))
     assert len(held) >= 150
     if tube is not None:

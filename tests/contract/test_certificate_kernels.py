@@ -147,8 +147,8 @@ def test_many_rows_are_refreshed_until_their_float64_certificate_meets_the_rule(
     kernel, calls = Kernel("rbf", gamma=0.02), []
     problem = KernelProblem(Csr.from_dense(X), y, kernel, C, gap=3e-2)
     solver = Smo(free_bias, cache_mb=100)
-    refreshed = SmoRun._refreshed
-    monkeypatch.setattr(SmoRun, "_refreshed", lambda self: calls.append(1) or refreshed(self))
+    refreshed = SmoRun._refresh
+    monkeypatch.setattr(SmoRun, "_refresh", lambda self: calls.append(1) or refreshed(self))
     last = list(solver.start(problem))[-1]
     beta, b = last.solution()
     squared = (X.astype(float) ** 2).sum(1)
@@ -207,7 +207,7 @@ def test_at_an_ordinary_cost_some_points_show_that_no_refresh_is_due(rng, monkey
     n, C = 2100, 1.0
     X = rng.normal(size=(n, 5)).astype(np.float32)
     y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
-    monkeypatch.setattr(SmoRun, "_refreshed", lambda self: pytest.fail("a refresh"))
+    monkeypatch.setattr(SmoRun, "_refresh", lambda self: pytest.fail("a refresh"))
     last = list(Smo().start(KernelProblem(Csr.from_dense(X), y, Kernel("rbf", gamma=0.2), C)))[-1]
     beta, b = last.solution()
     squared = (X.astype(float) ** 2).sum(1)

@@ -160,7 +160,7 @@ def test_another_c_starts_from_the_last_solution(free_bias):
 
 def test_a_large_c_over_float32_rows_is_refined_to_an_honest_gap(monkeypatch):
     X, y = data(9, n=2100, d=2, noise=0.01)
-    K, refreshed, fresh = matrix(Kernel("rbf", gamma=0.2), X, X), SmoRun._refreshed, []
+    K, refreshed, fresh = matrix(Kernel("rbf", gamma=0.2), X, X), SmoRun._refresh, []
 
     def values(progress):
         beta, b = progress.solution()
@@ -173,7 +173,7 @@ def test_a_large_c_over_float32_rows_is_refined_to_an_honest_gap(monkeypatch):
         fresh.append((progress.primal, progress.dual, *values(progress)))
         return progress
 
-    monkeypatch.setattr(SmoRun, "_refreshed", spied)
+    monkeypatch.setattr(SmoRun, "_refresh", spied)
     last = solve(X, y, Kernel("rbf", gamma=0.2), 1e3, 0.05, gap=1e-2)[-1]
     primal, dual = values(last)
     assert last.gap <= 1e-2 * last.primal and primal - dual <= 1e-2 * primal

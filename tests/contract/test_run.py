@@ -240,7 +240,7 @@ def many_steps(monkeypatch):
     monkeypatch.setattr(
         expansion, "PIECE_SECONDS", 0.0
     )  # a step at every visit, whatever the clock says
-    monkeypatch.setattr("svmcut.solvers.relay.MOST_PASSES", 5)
+    monkeypatch.setattr("svmcut.solvers.relay.MAX_PASSES", 5)
 
 
 CASES = list(cases())

@@ -283,7 +283,7 @@ def test_newton_begins_at_a_weighted_sample(rng, monkeypatch):
     known = {"solver": "newton", "gap": 1e-4}
     trainer = driver(data, **known)
     problem = trainer.plan.next(trainer.plan.units.objective(None, 0.5), None).problem
-    w, _ = Descent.sampled(problem, problem.space.zero(), 1.0)
+    w, _ = Descent.sample_start(problem, problem.space.zero(), 1.0)
     outcome = trainer.fit(None, 0.5)
     scores = problem.space.scores(w)
     primal = 0.5 * problem.space.dot(w, w) + 0.5 * problem.risk.linearize(scores).value

@@ -163,10 +163,10 @@ def test_steps_that_crawl_end_at_the_optimum(task, free_bias, monkeypatch):
     how |= {"gap": 1e-6, "time_limit": 20} | ({} if task is None else {"task": task, "tube": 0.1})
     monkeypatch.setattr(smo, "TRUSTED", 50_000)
     monkeypatch.setattr(smo, "CRAWL", 50_000)
-    monkeypatch.setattr(smo, "FEW", len(y) - 1)
+    monkeypatch.setattr(smo, "MAX_WHOLE_ROWS", len(y) - 1)
     before = svmcut.train((X, y), max_iterations=150_000, **how)
     assert not before.converged and before.gap > 1e-3 * before.primal
-    monkeypatch.setattr(smo, "FEW", len(y))
+    monkeypatch.setattr(smo, "MAX_WHOLE_ROWS", len(y))
     after = svmcut.train((X, y), **how)
     assert after.converged and after.progress.iteration < 150_000
     model, A = after.model, X.astype(np.float64)

@@ -197,7 +197,7 @@ def test_columns_are_copied_when_they_are_asked_for(rng):
 def test_runs_are_the_same_whatever_is_copied(rng, monkeypatch):
     X = np.where(rng.random((60, 4000)) < 0.05, rng.normal(size=(60, 4000)), 0).astype(np.float32)
     y, found = np.where(X[:, :40].sum(axis=1) > 0, 1.0, -1.0), []
-    monkeypatch.setattr(cdn, "LEAST_SET", 20)
+    monkeypatch.setattr(cdn, "MIN_SET", 20)
     for likely in (1, 4, 1000):
         monkeypatch.setattr(cdn, "LIKELY", likely)
         run = Cdn().start(problem("logistic", X, y, 10.0, (1.0, 0.0), 1e-6))

@@ -3,14 +3,14 @@
 
 import pytest
 
-from svmcut.solvers.compose import Then, Watched
-from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, kept
+from svmcut.solvers.compose import Continuation, Watched
+from svmcut.solvers.protocol import Interrupted, Progress, Run, Solver, constant
 from svmcut.spec.schemas import StateError
 
 
 def step(k, primal, dual):
     """Step k of a run."""
-    return Progress(k, 2.0 * k, primal, dual, primal - dual, 0.5 * k, kept(k))
+    return Progress(k, 2.0 * k, primal, dual, primal - dual, 0.5 * k, constant(k))
 
 
 class Scripted(Run):
@@ -70,9 +70,9 @@ def test_an_interrupt_leaves_the_step_it_brings():
 
 
 def test_the_second_run_is_counted_on_and_the_bound_does_not_fall():
-    then, whole = Then(), Run(None, None, None)
-    assert not then.taken and then.state() == Then().state()
-    then.take(step(5, 3.0, 1.25))
+    then, whole = Continuation(), Run(None, None, None)
+    assert not then.has_begun and then.state() == Continuation().state()
+    then.begin_after(step(5, 3.0, 1.25))
     solver = Script(1.0, 0.5, fractions="theirs")
     told = list(then.steps(whole, solver, "rows", lambda: "start"))
     assert [(p.iteration, p.passes, p.seconds) for p in told] == [(6, 12.0, 3.0), (7, 14.0, 3.5)]
@@ -82,14 +82,14 @@ def test_the_second_run_is_counted_on_and_the_bound_does_not_fall():
 
 def test_the_second_run_goes_on_from_its_state_without_a_start():
     solver, whole = Script(1.0, 0.5, 0.25), Run(None, None, None)
-    whole.fractions, then = "own", Then()
-    then.take(step(5, 3.0, 1.0))
+    whole.fractions, then = "own", Continuation()
+    then.begin_after(step(5, 3.0, 1.0))
     next(then.steps(whole, solver, "rows", lambda: "start"))
-    again = Then()
+    again = Continuation()
     again.restore(then.state() | {"more": 0})
     left = list(again.steps(whole, solver, "rows", lambda: pytest.fail("no start")))
     assert [p.iteration for p in left] == [7, 8] and again.run.began is None
     assert whole.fractions == "own"
     for handed in ((5, 1.0, 1.0), (-1, 1.0, 1.0, 1.0), "five"):
         with pytest.raises(StateError, match="handed"):
-            Then().restore({"handed": handed, "next": None})
+            Continuation().restore({"handed": handed, "next": None})

@@ -217,7 +217,7 @@ def test_digits_of_a_threshold_alone_can_matter_in_a_kernel_model(rng, C):
 @pytest.mark.parametrize("task, module", [("multiclass", "multiclass_cd"), ("sequence", "relay")])
 def test_a_cap_of_passes_is_no_rounding(rng, monkeypatch, task, module):
     where = importlib.import_module(f"svmcut.solvers.{module}")
-    monkeypatch.setattr(where, "MOST_EPOCHS" if task == "multiclass" else "MOST_PASSES", 1)
+    monkeypatch.setattr(where, "MAX_EPOCHS" if task == "multiclass" else "MAX_PASSES", 1)
     monkeypatch.setattr(where, "LARGEST_DIM", 0)
     X, y = rng.normal(size=(60, 3)), rng.integers(1, 4, 60)
     data = (X, y, np.arange(60) // 6) if task == "sequence" else (X, y)

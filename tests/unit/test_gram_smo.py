@@ -35,7 +35,7 @@ def counts(rng, n, d=1100, long=30.0):
 @pytest.fixture
 def hasty(monkeypatch):
     """The descent hands over as soon as it may."""
-    monkeypatch.setattr(auto, "LEAST", 0.0)
+    monkeypatch.setattr(auto, "MIN_SECONDS", 0.0)
     monkeypatch.setattr(auto, "GRAM", 0.0)
     monkeypatch.setattr(auto, "STEPS", 0.0)
 

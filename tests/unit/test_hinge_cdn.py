@@ -65,7 +65,7 @@ def test_both_ways_end_at_the_same_value(monkeypatch):
     X, y = data(100, 30)
     primals = []
     for many in (1e9, 0.0):
-        monkeypatch.setattr(hinge_cdn, "MANY", many)
+        monkeypatch.setattr(hinge_cdn, "MAX_EPOCHS", many)
         run = HingeCdn().start(problem(X, y, 1.0, 0.5, 0.5, 1e-9))
         primals.append(list(run)[-1].primal)
         assert run._descends == bool(many)

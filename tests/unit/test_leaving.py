@@ -86,7 +86,7 @@ def test_a_trial_that_is_resumed_anywhere_ends_the_same():
 def test_one_gap_that_stands_still_is_no_reason_to_leave():
     X, y = words()
     run = LossCd().start(problem(X, y, SquaredHingeRisk(), 1.0))
-    assert [run._leaves(epochs) for epochs in (np.inf, 50.0, 101.0, 101.0)] == [
+    assert [run._should_hand_over(epochs) for epochs in (np.inf, 50.0, 101.0, 101.0)] == [
         False,
         False,
         False,
@@ -115,7 +115,7 @@ def test_products_of_all_steps_pay_for_the_factors(rng):
     curvature, descent = Curvature(task.space, task.risk), None
     assert not curvature.factored
     descent = Descent(task, task.space.zero(), 0.0)
-    worth = curvature._worth(400)
+    worth = curvature._max_products(400)
     steps = 0
     while not curvature.factored and steps < 50:
         curvature.direction(descent.at, task.C, descent.gradient)

@@ -18,7 +18,7 @@ def ends(gaps, watch=None, places=None):
     watch = watch or Watch(100)
     places = range(1, len(gaps) + 1) if places is None else places
     return next(
-        (k for k, gap in zip(places, gaps, strict=True) if watch.update(look(k, gap))), None
+        (k for k, gap in zip(places, gaps, strict=True) if watch.has_stalled(look(k, gap))), None
     )
 
 
@@ -42,8 +42,8 @@ def test_few_looks_are_no_ground():
 
 def test_looks_where_only_time_has_passed_are_no_looks():
     watch = Watch(10)
-    assert not any(watch.update(look(k, 1.0, report=False)) for k in range(1, 9000))
-    assert any(watch.update(look(k, 1.0)) for k in range(9000, 18_100))
+    assert not any(watch.has_stalled(look(k, 1.0, report=False)) for k in range(1, 9000))
+    assert any(watch.has_stalled(look(k, 1.0)) for k in range(9000, 18_100))
 
 
 def test_a_state_goes_on_to_the_same_end():
@@ -52,6 +52,6 @@ def test_a_state_goes_on_to_the_same_end():
     for at in (1, 100, 200, whole):
         first, second = Watch(100), Watch(100)
         for k in range(1, at + 1):
-            first.update(look(k, gaps[k - 1]))
+            first.has_stalled(look(k, gaps[k - 1]))
         second.restore(first.state())
         assert ends(gaps[at - 1 :], second, range(at, len(gaps) + 1)) == whole, at

@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Machines against the rest in groups that are trained anywhere, each to its own end, and put
-together as one run would: step by step from what every group found at its looks, so that all end
-where the sums of that run do.
+"""Machines against the rest in groups that are trained anywhere, each to its own end, and joined to
+the steps of one run: the looks of every group are replayed, so that all end where the sums of that
+run meet its target.
 
-A group is as many machines as go side by side there (svmcut.solvers.one_vs_rest), or one where the
-solver trains one after the other. A run that ends within a wave leaves its machines as they are at
-that look; those of the groups that went on are trained once more, so far.
+A group has as many machines as one run trains side by side (svmcut.solvers.one_vs_rest), or one
+where the solver trains one after the other. A run that ends within a wave leaves its machines as
+they are at that look; groups that had gone on are trained once more, up to there.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import label_cd
 from svmcut.base.records import record, replace
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from svmcut.base.typing import Any, ClassVar, NamedTuple
 from svmcut.solvers.dual_cd import DualCd
 from svmcut.solvers.one_vs_rest import (
     OneVsRest,
@@ -31,45 +32,34 @@ from svmcut.solvers.one_vs_rest import (
 from svmcut.solvers.protocol import Problem, Progress, Solver, Start
 from svmcut.spec import schemas
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 class Piece(NamedTuple):
-    """What training a group of k machines found.
+    """The result of training a group of k machines."""
 
-    Attributes
-    ----------
-    trace : (looks + 1, 1 + 3 k) float64
-        After every look side by side the nonzeros that were read, and primal, risk and dual of the
-        machines.
-    before, W : (dim, k) float64
-        The best weights when they were no longer side by side, and at the end.
-    found : (k, 3) float64
-        Primal, risk and dual at the end.
-    alone : (k, 5) float64
-        1, iterations, passes, cuts and support of a machine that went on alone; else 0.
-    """
-
+    #: (looks + 1, 1 + 3 k) After every look side by side the nonzeros that were read, and primal,
+    #: risk and dual of the machines.
     trace: NDArray[np.float64]
+    #: (dim, k) The best weights when they were no longer side by side, and at the end.
     before: NDArray[np.float64]
     W: NDArray[np.float64]
+    #: (k, 3) Primal, risk and dual at the end.
     found: NDArray[np.float64]
+    #: (k, 5) 1, iterations, passes, cuts and support of a machine that went on alone; else 0.
     alone: NDArray[np.float64]
 
     @property
     def looks(self) -> int:
-        """Side by side."""
+        """The number of looks side by side."""
         return len(self.trace) - 1
 
     def at(self, look: int) -> tuple[float, NDArray[np.float64]]:
-        """Nonzeros read and what was found after that look, or after its last."""
+        """Return the nonzeros read and the (k, 3) found after that look, or after the last one."""
         row = self.trace[min(look, self.looks)]
         return float(row[0]), row[1:].reshape(-1, 3)
 
 
 def check_piece(piece: dict[str, Any], dim: int, k: int) -> None:
-    """Refuses what is no Piece of k machines, as a StateError."""
+    """Raise StateError for fields that are no Piece of k machines."""
     known = schemas.fields(
         trace=schemas.reals(None, 1 + 3 * k),
         before=schemas.reals(dim, k),
@@ -82,8 +72,8 @@ def check_piece(piece: dict[str, Any], dim: int, k: int) -> None:
 
 
 def waves_of(solver: OneVsRest, n: int, K: int) -> list[list[range]]:
-    """The groups of K machines on n rows, by wave; of one machine each in one wave where they go
-    one after the other."""
+    """Return the groups of K machines on n rows, by wave; one wave of single machines where they
+    are trained one after the other."""
     if not isinstance(solver.machine, DualCd):
         return [[range(k, k + 1) for k in range(K)]]
     lanes, waves = lanes_of(K), []
@@ -96,10 +86,10 @@ def waves_of(solver: OneVsRest, n: int, K: int) -> list[list[range]]:
     return waves
 
 
-class ApartRun(OneVsRestRun):
-    """A group of machines, each to its own end. It is not kept in checkpoints."""
+class GroupRun(OneVsRestRun):
+    """A group of machines, each trained to its own end. Checkpoints do not save it."""
 
-    def __init__(self, solver: Apart, problem: Problem, start: Start | None):
+    def __init__(self, solver: GroupSolver, problem: Problem, start: Start | None):
         super().__init__(solver, problem, start)  # type: ignore[arg-type]
         self._binary = replace(self._binary, stop=problem.stop)
         self._trace: list[NDArray[np.float64]] = [np.append(0.0, self._found)]
@@ -113,7 +103,7 @@ class ApartRun(OneVsRestRun):
     def _until(self, looks: int, entries: int) -> int:
         return looks + 1
 
-    def _met(self) -> bool:
+    def _is_met(self) -> bool:
         return False
 
     def __iter__(self) -> Iterator[Progress]:
@@ -129,7 +119,7 @@ class ApartRun(OneVsRestRun):
             self._alone[k] = 1, *(np.array(self._counts) - was)
 
     def so_far(self, looks: int) -> NDArray[np.float64]:
-        """(dim, k) the weights after so many looks side by side."""
+        """Return the weights (dim, k) after so many looks side by side."""
         self._began = time.perf_counter()
         for _ in self._train_wave():
             if self._wave.counts()[0] >= looks:
@@ -137,63 +127,57 @@ class ApartRun(OneVsRestRun):
         return self._W
 
     def piece(self) -> Piece:
-        """What it found."""
+        """Return the result."""
         return Piece(np.array(self._trace), self._before, self._W, self._found, self._alone)
 
 
 @record
-class Apart(Solver):
-    """A group of machines.
+class GroupSolver(Solver):
+    """A group of machines."""
 
-    Parameters
-    ----------
-    machine : Solver
-        Of two classes, certified.
-    lanes : int
-        Machines that go side by side where all are trained.
-    """
-
-    run = ApartRun
+    run = GroupRun
     patience: ClassVar[int | None] = None  # every machine is watched on its own
+    #: A certified solver of two classes.
     machine: Solver
+    #: Machines that go side by side where all are trained.
     lanes: int = label_cd.LANES[0]
 
     def of_group(self, problem: Problem, space: Any, labels: range) -> Problem:
-        """The problem of some machines of these, on the space of their scores; each ends where it
-        does among all."""
+        """Return the problem of some of the machines, on the space of their scores; each ends
+        where it does among all."""
         stop = replace(problem.stop, absolute=problem.stop.absolute / problem.risk.n_classes)
         return replace(problem, risk=problem.risk.only(labels), space=space, stop=stop)
 
 
-class Together:
-    """A run of all machines, as it stands after pieces that were trained elsewhere.
+class JoinedRun:
+    """A run of all machines, brought to where pieces that were trained elsewhere take it.
 
-    Parameters
-    ----------
-    run : OneVsRestRun
-        That has taken no step.
-    waves : list of list of range
-        As waves_of gives them; pieces are numbered in this order.
-    pieces : mapping of int to Piece
-        Those that are there; of others the machines stand at w = 0.
-    again : callable
-        Gives the weights of group k after so many looks.
+    The run is a OneVsRestRun that has taken no step. Pieces are numbered in the order of the groups
+    of `waves_of`; machines of missing ones stay at w = 0. `again` gives the weights of group k
+    after so many looks.
     """
 
-    def __init__(self, run: Any, waves: list[list[range]], pieces: Mapping[int, Piece], again: Any):
+    def __init__(
+        self,
+        run: Any,
+        waves: list[list[range]],
+        pieces: Mapping[int, Piece],
+        again: Callable[[int, int], NDArray],
+    ):
         self._run, self._waves, self._pieces, self._again = run, waves, pieces, again
         self._counts = np.zeros(4)
         self._machines = [labels for wave in waves for labels in wave]
 
     def take(self) -> Progress:
-        """Takes all steps; the last one."""
+        """Take all steps; return the last one."""
         run, whole = self._run, len(self._pieces) == len(self._machines)
         run._began, first = time.perf_counter(), 0
         for wave in self._waves if run._side_by_side else ():
             numbers = range(first, first + len(wave))
             first += len(wave)
-            if self._wave([k for k in numbers if k in self._pieces], whole):
-                return self._told()
+            self._take_wave([k for k in numbers if k in self._pieces], whole)
+            if whole and run._is_met():
+                return self._sum_progress()
         for k, labels in enumerate(self._machines):
             for place, label in enumerate(labels):
                 piece = self._pieces.get(k)
@@ -201,12 +185,12 @@ class Together:
                     run._W[:, label] = piece.W[:, place]
                     run._found[label] = piece.found[place]
                     self._counts += piece.alone[place, 1:]
-                    if whole and run._met():
-                        return self._told()
-        return self._told()
+                    if whole and run._is_met():
+                        return self._sum_progress()
+        return self._sum_progress()
 
-    def _wave(self, numbers: list[int], whole: bool) -> bool:
-        """The steps of a wave; whether the run ends with one."""
+    def _take_wave(self, numbers: list[int], whole: bool) -> None:
+        """Take the steps of a wave, up to the one with which the whole run ends."""
         run, look = self._run, 0
         pieces = {k: self._pieces[k] for k in numbers}
         while True:
@@ -217,8 +201,7 @@ class Together:
             for k, piece in pieces.items():
                 run._found[self._slice(k)] = piece.at(look)[1]
             over = all(piece.looks <= look for piece in pieces.values())
-            met = whole and run._met()
-            if met or over:
+            if over or (whole and run._is_met()):
                 break
         entries = sum(piece.at(look)[0] for piece in pieces.values())
         for k, piece in pieces.items():
@@ -228,16 +211,13 @@ class Together:
         count = sum(len(self._machines[k]) for k in numbers)
         nnz = max(1, run._space.X.nnz)
         self._counts[1] += run._lanes * entries / nnz + 2.0 * looks * count
-        return met
 
     def _slice(self, k: int) -> slice:
         return slice(self._machines[k].start, self._machines[k].stop)
 
-    def _told(self) -> Progress:
+    def _sum_progress(self) -> Progress:
         run = self._run
         iteration, passes, cuts, support = self._counts
         W = run._W
-        told: Progress = run._told(
-            int(iteration), float(passes), int(cuts), int(support), run._found, lambda: W.ravel()
-        )
-        return told
+        counts = int(iteration), float(passes), int(cuts), int(support)
+        return run._sum_progress(*counts, run._found, lambda: W.ravel())
