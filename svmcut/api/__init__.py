@@ -327,15 +327,12 @@ def examples_of(
     cache: str | None = None,
     change: Callable[[Task, Any, Settings], Any] | None = None,
 ) -> tuple[Task, Any, Settings, list[str]]:
-    """The task, the weighed examples, checked settings, and warnings of parameters without effect;
-    change: what becomes of the examples as they are read."""
+    """Return the task, the weighed examples, checked settings, and warnings of parameters without
+    effect; `change` gives other examples for those that were read."""
     table = {name: parameters[name] for name in TABLE_OPTIONS if name in parameters}
     parameters = {name: value for name, value in parameters.items() if name not in table}
-    frame = is_frame(data)
     check_names(parameters)
-    arrays = () if frame or isinstance(data, str | os.PathLike) else data
-    if arrays is data and not (isinstance(data, tuple) and len(data) in (2, 3)):
-        raise UsageError("data is neither a path nor (X, y) or (X, y, qid)")
+    frame, arrays = is_frame(data), _arrays_of(data)
     if not (frame or arrays or "input" in parameters) and (input := input_of(os.fspath(data))):
         parameters["input"] = input
     settings = make_settings(task, "rank" if len(arrays) == 3 else "classification", parameters)
@@ -345,38 +342,64 @@ def examples_of(
     own = make_task(settings.task, input=settings.input)
     if cache is not None and (arrays or not TASKS[settings.task].of_rows):
         raise UsageError("{cache} keeps the rows of files with one label each; leave it out")
-    if arrays and settings.zero_based:
-        raise UsageError("{zero_based} says where a file's indices start; leave it out with arrays")
     if arrays:
-        examples = own.from_arrays(*arrays)
-        examples = with_serials(examples) if settings.is_given else examples
+        examples = _from_arrays(own, arrays, settings)
     elif frame:
         from svmcut.tables import encoded
 
         examples = encoded.examples_of(data, table_options(table), own.label_kind)
     else:
-        how: dict[str, Any] = {"threads": settings.threads, "max_memory": settings.max_memory}
-        how |= {} if cache is None else {"cache": cache}
-        if settings.input in TABLES:
-            from svmcut.tables.encoded import TrainingTable
-
-            how["table"] = TrainingTable(table_options(table), settings.input)
-        elif settings.input == COLUMNS:
-            how["table"] = table_options(table)
-        elif settings.task in OF_CLASSES:
-            how["words"] = ()
-        if settings.is_given:
-            how["given"] = 0
-        examples = own.read(os.fspath(data), **how, zero_based=settings.zero_based, costs=True)
+        examples = _read_file(own, os.fspath(data), settings, table, cache)
     examples = examples if change is None else change(own, examples, settings)
+    return *_with_labels(own, examples, settings, (given, where), tight=not arrays), idle
+
+
+def _arrays_of(data: Any) -> tuple[Any, ...]:
+    """Return (X, y) or (X, y, qid); () of a table or a path."""
+    if is_frame(data) or isinstance(data, str | os.PathLike):
+        return ()
+    if not (isinstance(data, tuple) and len(data) in (2, 3)):
+        raise UsageError("data is neither a path nor (X, y) or (X, y, qid)")
+    return data
+
+
+def _from_arrays(own: Task, arrays: tuple[Any, ...], settings: Settings) -> Any:
+    if settings.zero_based:
+        raise UsageError("{zero_based} says where a file's indices start; leave it out with arrays")
+    examples = own.from_arrays(*arrays)
+    return with_serials(examples) if settings.is_given else examples
+
+
+def _read_file(
+    own: Task, path: str, settings: Settings, table: dict[str, Any], cache: str | None
+) -> Any:
+    how: dict[str, Any] = {"threads": settings.threads, "max_memory": settings.max_memory}
+    if cache is not None:
+        how["cache"] = cache
+    if settings.input in TABLES:
+        from svmcut.tables.encoded import TrainingTable
+
+        how["table"] = TrainingTable(table_options(table), settings.input)
+    elif settings.input == COLUMNS:
+        how["table"] = table_options(table)
+    elif settings.task in OF_CLASSES:
+        how["words"] = ()
+    if settings.is_given:
+        how["given"] = 0
+    return own.read(path, **how, zero_based=settings.zero_based, costs=True)
+
+
+def _with_labels(
+    own: Task, examples: Any, settings: Settings, weights: tuple[Any, Any], tight: bool
+) -> tuple[Task, Any, Settings]:
+    """Return the task, examples with weights, and settings that follow from the labels and rows."""
     words = () if examples.table is None else examples.table.encoding.words
     settings = number_labels(settings, words, examples.source.path)
-    examples, _ = apply_weights(own, examples, settings, given, where, tight=not arrays)
+    examples, _ = apply_weights(own, examples, settings, *weights, tight=tight)
     if settings.is_open:
         settings = by_labels(settings, examples.y, examples.source.path, words)
         own = make_task(settings.task)
-    settings = replace(settings, gamma=gamma_of(settings.gamma, examples.X))
-    return own, examples, settings, idle
+    return own, examples, replace(settings, gamma=gamma_of(settings.gamma, examples.X))
 
 
 def _check_decidable(task: str | None, given: dict[str, Any]) -> None:

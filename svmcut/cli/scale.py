@@ -7,7 +7,16 @@ import math
 
 import click
 
+from svmcut.base.errors import UsageError
+from svmcut.base.messages import escape
+from svmcut.base.typing import TYPE_CHECKING
+from svmcut.cli.guard import warn
 from svmcut.cli.panels import FILE
+from svmcut.files.output import descriptor_of
+from svmcut.files.roles import File, check_roles
+
+if TYPE_CHECKING:
+    from svmcut.files.scaling import Scaled
 
 _EPILOG = """\b
 Examples:
@@ -54,61 +63,66 @@ def scale(lower, upper, labels, save, restore, example_file):
     The file is read twice; standard input (the default) is copied to a temporary file (TMPDIR).
     With -r it is read once.
     """
-    from svmcut.base.errors import UsageError
-    from svmcut.base.messages import escape
-    from svmcut.cli.guard import warn
-    from svmcut.files.output import descriptor_of
-    from svmcut.files.roles import File, check_roles
     from svmcut.files.scaling import Limits, read_ranges, scale_examples, single
 
+    _check_files(save, restore, example_file)
+    limits = (single(-1 if lower is None else lower), single(1 if upper is None else upper))
+    label_limits = (single(labels[0]), single(labels[1])) if labels else None
+    _check_limits("-l and -u", limits)
+    _check_limits("-y", label_limits or (0, 1))
+    inputs = [File("EXAMPLE_FILE", example_file)]
+    inputs += [File("-r", restore)] if restore is not None else []
+    check_roles(inputs, [File("-s", save)] if save is not None else ())
+    restored = None
+    if restore is not None:
+        restored = restore, read_ranges(restore)
+        has_limits = lower is not None or upper is not None
+        _warn_of_idle_limits(restore, has_limits, bool(labels and restored[1].labels))
+    done = scale_examples(
+        example_file,
+        Limits(limits, label_limits),
+        restored=restored,
+        save=save,
+    )
+    if restore is not None and done.missing:
+        _warn_of_missing(done, restore, example_file)
+    if done.after > done.before:
+        warn(
+            "svmcut scale",
+            f"{done.after} values were written and {done.before} read: zeros are no zeros any "
+            "more; -l 0 keeps them where values are not negative",
+        )
+
+
+def _check_files(save: str | None, restore: str | None, example_file: str) -> None:
     if save is not None and restore is not None:
         raise UsageError("-s writes ranges and -r reads them; give one of the two")
     if save is not None and descriptor_of(save) == 1:
         raise UsageError("-s: standard output takes the scaled examples; name a file")
     if restore == example_file == "-":
         raise UsageError("-r and EXAMPLE_FILE cannot both be standard input; name one of them")
-    limits = (single(-1 if lower is None else lower), single(1 if upper is None else upper))
-    label_limits = (single(labels[0]), single(labels[1])) if labels else None
-    for names, pair in (("-l and -u", limits), ("-y", label_limits or (0, 1))):
-        if not (all(map(math.isfinite, pair)) and pair[0] < pair[1]):
-            raise UsageError(
-                "{}: limits {:g} and {:g}; the first must be below the second",
-                names,
-                pair[0],
-                pair[1],
-            )
-    inputs = [
-        File("EXAMPLE_FILE", example_file),
-        *([File("-r", restore)] if restore is not None else ()),
-    ]
-    check_roles(inputs, [File("-s", save)] if save is not None else ())
-    ranges = read_ranges(restore) if restore is not None else None
-    if ranges and not lower is upper is None:
-        warn(
-            "svmcut scale",
-            f"-l and -u have no effect: the limits are those of {escape(restore)}",
+
+
+def _check_limits(flags: str, limits: tuple[float, float]) -> None:
+    low, high = limits
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise UsageError(
+            "{}: limits {:g} and {:g}; the first must be below the second", flags, low, high
         )
-    if ranges and ranges.labels and labels:
-        warn("svmcut scale", f"-y has no effect: the limits are those of {escape(restore)}")
-    done = scale_examples(
-        example_file,
-        Limits(limits, label_limits),
-        restored=(restore, ranges) if ranges else None,
-        save=save,
+
+
+def _warn_of_idle_limits(restore: str, has_limits: bool, has_label_limits: bool) -> None:
+    file = escape(restore)
+    if has_limits:
+        warn("svmcut scale", f"-l and -u have no effect: the limits are those of {file}")
+    if has_label_limits:
+        warn("svmcut scale", f"-y has no effect: the limits are those of {file}")
+
+
+def _warn_of_missing(done: Scaled, restore: str, example_file: str) -> None:
+    more = ", ..." if done.missing > len(done.first_missing) else ""
+    warn(
+        "svmcut scale",
+        f"{escape(restore)}: no range for {done.missing} features of "
+        f"{escape(example_file)}, left out: {', '.join(map(str, done.first_missing))}{more}",
     )
-    if ranges and done.missing:
-        first = ", ".join(map(str, done.first_missing)) + (
-            ", ..." if done.missing > len(done.first_missing) else ""
-        )
-        warn(
-            "svmcut scale",
-            f"{escape(restore)}: no range for {done.missing} features of "
-            f"{escape(example_file)}, left out: {first}",
-        )
-    if done.after > done.before:
-        warn(
-            "svmcut scale",
-            f"{done.after} values were written and {done.before} read: zeros are no zeros any "
-            "more; "
-            "-l 0 keeps them where values are not negative",
-        )

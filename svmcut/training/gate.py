@@ -152,61 +152,75 @@ def judge(
     reading : Reading or None
         None where the file has every digit, or the caller has set `primal_of_file`.
     """
-    primal, dual = outcome.primal, outcome.dual
     if reading is not None:
         _read_back(outcome, rule, reading)
-    file = outcome.primal_of_file
-    kernel = getattr(outcome.model, "kernel", None)
     outcome.converged, outcome.stopped_by = False, None
-    definite = kernel is None or kernel.is_definite
-    if reading is not None and reading.definite is not None:
-        definite = reading.definite
-    if not definite:
+    primal, dual = outcome.primal, outcome.dual
+    if not _is_definite(outcome.model, reading):
         outcome.certificate = primal, math.nan
         met = rule.met(primal, dual)
         outcome.stopped_by = stopped_by or (STATIONARY if met else otherwise)
         return outcome
-    # that of the file was formed by itself, at large C with some rounding
-    for value, slip in ((primal, 0.0), (file, CLOSE * abs(rule.target(primal)))):
-        if value is not None and dual > value + SLIP * abs(value) + slip:
-            if value is file and reading is not None and reading.coarse:
-                file = 2 * dual - value  # as far off
-                continue
-            size = None if reading is None else reading.size
-            if size is not None and dual - value <= ROUNDING * size():
-                dual = _lower(outcome, value)
-                continue
-            outcome.stopped_by = "mistake"
-            outcome.warnings.append(
-                f"the dual value {dual:.9g} is above the primal value {value:.9g}: an error of "
-                "svmcut, and no "
-                "certificate; please report it"
-            )
-            return outcome
+    file, fault = _check_bounds(outcome, rule, reading)
+    if fault:
+        outcome.stopped_by = "mistake"
+        outcome.warnings.append(fault)
+        return outcome
+    dual = outcome.dual
     if not rule.met(primal, dual):
         outcome.stopped_by = stopped_by or otherwise
     elif file is not None and not rule.met(file, dual):
         outcome.stopped_by = "rounding" if _STAYS.get() else "file"
     else:
         outcome.converged = True
-        if (
-            not (reading and reading.original)
-            and rule.relative is None
-            and primal >= 0
-            and dual < FAR * primal <= FAR * rule.absolute
-        ):
+        if not (reading and reading.original) and _is_met_by_any_model(primal, dual, rule):
             outcome.warnings.append(Message(LITTLE, rule.absolute, primal))
     return outcome
 
 
-def _lower(outcome: Any, value: float) -> float:
-    """The dual value of an outcome, lowered to a primal that it is above by rounding alone, which
-    is at least as large then."""
+def _is_definite(model: Any, reading: Reading | None) -> bool:
+    if reading is not None and reading.definite is not None:
+        return reading.definite
+    kernel = getattr(model, "kernel", None)
+    return kernel is None or kernel.is_definite
+
+
+def _check_bounds(
+    outcome: Any, rule: StoppingRule, reading: Reading | None
+) -> tuple[float | None, str]:
+    """Return the primal of the file and what is wrong with the dual value, "" for nothing; a dual
+    value that rounding alone puts above a primal is lowered to it."""
+    primal, file = outcome.primal, outcome.primal_of_file
+    # that of the file was formed by itself, at large C with some rounding
+    for value, slip in ((primal, 0.0), (file, CLOSE * abs(rule.target(primal)))):
+        dual = outcome.dual
+        if value is None or not dual > value + SLIP * abs(value) + slip:
+            continue
+        size = None if reading is None else reading.size
+        if value is file and reading is not None and reading.coarse:
+            file = 2 * dual - value  # as far off
+        elif size is not None and dual - value <= ROUNDING * size():
+            _lower_dual(outcome, value)
+        else:
+            return file, (
+                f"the dual value {dual:.9g} is above the primal value {value:.9g}: an error of "
+                "svmcut, and no certificate; please report it"
+            )
+    return file, ""
+
+
+def _lower_dual(outcome: Any, value: float) -> None:
+    """Lower the dual value to a primal that it is above by rounding alone."""
     primal, dual = outcome.primal, outcome.dual
     known = outcome.sums if math.isfinite(outcome.sums) else SLIP * abs(primal)
     outcome.sums = known + 2 * (dual - value)
     outcome.certificate = primal, min(primal, value)
-    return min(primal, value)
+
+
+def _is_met_by_any_model(primal: float, dual: float, rule: StoppingRule) -> bool:
+    """Tell whether any model would have met the rule: the bound 0 does."""
+    absolute = rule.relative is None and primal >= 0
+    return absolute and dual < FAR * primal <= FAR * rule.absolute
 
 
 def _read_back(outcome: Any, rule: StoppingRule, reading: Reading) -> None:

@@ -31,45 +31,56 @@ _BIAS = 1.0
 
 
 def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Settings:
-    """Checked settings for n rows or tokens, with every default in its place; "auto" where C or
-    memory decides.
+    """Return checked settings for n rows or tokens with every default in its place; "auto" where C
+    or memory decides.
 
-    Parameters
-    ----------
-    time_limit : float or None
-        In place of the one there; 0 where it was over before the run.
+    `time_limit` takes the place of the one there; it is 0 where it was over before the run.
     """
-    s, task, solver = plain(settings), TASKS[settings.task], chosen_solver(settings)
-    original = s.original or (s.cost is not None and task.original is not None)
-    aimed = original or s.gap is not None or s.epsilon is not None
-    named = SOLVERS.get(solver)
-    if s.has_kernel and s.task in SOLVERS[SUBSPACE].kernel and not s.is_joint:
-        exact = s.task in SOLVERS[SMO].kernel and s.is_usual
-        solver = choose_kernel_solver(solver, n, exact, s.free_bias, s.is_definite or s.original)
+    s, named = plain(settings), chosen_solver(settings)
+    solver = _solver_for(s, named, n)
     row = SOLVERS.get(solver)
-    if s.free_bias is None:  # "auto" is without where it has the objective of svm_perf
-        free = row if task.original is None else named
-        s = replace(s, free_bias=free is not None and bool(free.free_bias))
-    if s.is_nu:
-        gap = NU_GAP if s.gap is None and s.epsilon is None else s.gap
-        s = replace(s, free_bias=True, gap=gap, nu=NU if s.nu is None else s.nu)
-    own = {} if row is None else row.defaults
-    bias = _BIAS if "bias" in task.takes and not (s.has_kernel or s.free_bias) else 0.0
-    epsilon = task.defaults.get("epsilon", KKT_TOLERANCE if solver == SMO else EPSILON)
-    loss = losses(s.task)[s.loss or ""]
+    s = _with_bias(_with_stopping_rule(s, solver), named, solver)
     return replace(
         s,
         solver=solver,
-        bias=bias if s.bias is None else s.bias,
-        epsilon=(loss.epsilon or epsilon) if s.epsilon is None else s.epsilon,
         polish=bool(row and row.polished) if s.polish is None else s.polish,
-        epochs=own.get("epochs") if s.epochs is None else s.epochs,
+        epochs=row.defaults.get("epochs") if row and s.epochs is None else s.epochs,
         multiclass=s.multiclass or MULTICLASS[-1 if s.has_kernel else 0],
         maintenance=s.maintenance or KERNELS[s.kernel].maintenance[0],
-        gap=s.gap if aimed else task.gap,
         certify=n < CERTIFIED_ROWS if s.certify is None else s.certify,
         time_limit=s.time_limit if time_limit is None else time_limit,
     )
+
+
+def _solver_for(s: Settings, named: str, n: int) -> str:
+    if not s.has_kernel or s.is_joint or s.task not in SOLVERS[SUBSPACE].kernel:
+        return named
+    exact = s.task in SOLVERS[SMO].kernel and s.is_usual
+    return choose_kernel_solver(named, n, exact, s.free_bias, s.is_definite or s.original)
+
+
+def _with_stopping_rule(s: Settings, solver: str) -> Settings:
+    task, loss = TASKS[s.task], losses(s.task)[s.loss or ""]
+    has_rule = s.gap is not None or s.epsilon is not None
+    gap = s.gap
+    if not (has_rule or s.original or (s.cost is not None and task.original is not None)):
+        gap = task.gap
+    elif s.is_nu and not has_rule:
+        gap = NU_GAP
+    usual = task.defaults.get("epsilon", KKT_TOLERANCE if solver == SMO else EPSILON)
+    epsilon = (loss.epsilon or usual) if s.epsilon is None else s.epsilon
+    return replace(s, gap=gap, epsilon=epsilon)
+
+
+def _with_bias(s: Settings, named: str, solver: str) -> Settings:
+    task, free = TASKS[s.task], s.free_bias
+    if s.is_nu:
+        s, free = replace(s, nu=NU if s.nu is None else s.nu), True
+    elif free is None:  # "auto" is without where it has the objective of svm_perf
+        row = SOLVERS.get(solver if task.original is None else named)
+        free = row is not None and bool(row.free_bias)
+    usual = _BIAS if "bias" in task.takes and not (s.has_kernel or free) else 0.0
+    return replace(s, free_bias=free, bias=usual if s.bias is None else s.bias)
 
 
 def kernel_of(settings: Settings) -> Kernel:
