@@ -15,7 +15,7 @@ from svmcut.cli.panels import PanelCommand
 from svmcut.files.output import write_atomically
 from svmcut.files.roles import File, check_roles
 from svmcut.formats import read_model
-from svmcut.formats.exported import cannot
+from svmcut.formats.exported import not_expressible
 from svmcut.spec.catalog import EXPORTS, load
 from svmcut.spec.kinds import one_of
 from svmcut.spec.options import OUTPUT, Option
@@ -75,7 +75,7 @@ def run_export(model_file: str, output_file: str, to: str | None = None) -> None
         model = model.without_threshold()
     able = [name for name in EXPORTS if _can_express(name, model)]
     if chosen not in able:
-        raise cannot(model_file, model, chosen, able)
+        raise not_expressible(model_file, model, chosen, able)
     write = load(f"{row.where}:write")
     with redirect_log(outputs):
         with write_atomically(output_file) as output:

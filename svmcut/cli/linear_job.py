@@ -31,7 +31,7 @@ from svmcut.files.roles import File, check_roles
 from svmcut.files.text import block_bytes_of, feed, open_text
 from svmcut.formats import marks
 from svmcut.formats.grammar import head_of_vectors, write_header
-from svmcut.formats.seals import Summed
+from svmcut.formats.seals import ChecksumOutput
 from svmcut.scoring.measures import (
     ROUNDING,
     MeasureTargets,
@@ -313,7 +313,7 @@ class _Run:
         highest = max(self._highest, job.n_features + (bias != 0) + 1)
         cuts = self._outcome.progress.cuts
         with write_atomically(path) as output:
-            summed: Any = Summed(output)
+            summed: Any = ChecksumOutput(output)
             head = head_of_vectors(path, self._b, highest, cuts, 1)
             write_header(summed, FORMATS[0].first, kernel_of(s), head, True)
             summed.write(b"1 " + self._pairs + b"#\n" + marks.text_of(marked))

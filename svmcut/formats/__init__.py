@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Model files: the rows of `svmcut.spec.catalog.FORMATS` say which file here reads and writes
-what."""
+"""Model files; the rows of `svmcut.spec.catalog.FORMATS` name the file here that reads and writes
+each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.files.output import write_atomically
 from svmcut.files.remote import is_file, open_file
 from svmcut.formats.grammar import LINE_LIMIT
-from svmcut.formats.seals import EARLIER, Summed, split_seal
+from svmcut.formats.seals import EARLIER, ChecksumOutput, split_seal
 from svmcut.spec.catalog import FORMATS, load
 
 if TYPE_CHECKING:
@@ -21,62 +21,39 @@ if TYPE_CHECKING:
 
 
 class ModelFile(NamedTuple):
-    """What stands in the file of a model.
+    """Contents of a model file."""
 
-    Attributes
-    ----------
-    first : str
-        Line 1.
-    model : LinearModel, KernelModel, ChainModel, KernelChainModel or MultilabelModel
-        Values are rounded to float32, alpha is float64; the support vectors of a linear model are
-        summed to weights. Its certificate is about these numbers, or it has none.
-    caution : str
-        What a user should know: that the file was changed, or why its certificate does not count.
-    """
-
+    #: Line 1.
     first: str
+    #: Values are rounded to float32, alpha is float64; the support vectors of a linear model are
+    #: summed to weights. A certificate holds for these numbers.
     model: Model
+    #: Warning that the file was changed, or why its certificate does not count; "" for none.
     caution: str
 
     @property
     def is_changed(self) -> bool:
-        """Whether its checksum does not fit."""
+        """True if the checksum does not fit."""
         return self.caution not in ("", EARLIER)
 
 
 def read_model(path: str, foreign: bool = True, zero_based: bool = False) -> Model:
-    """The model of `read_file`."""
+    """Returns the model of `read_file`."""
     return read_file(path, foreign, zero_based).model
 
 
 def read_file(
     path: str, foreign: bool = True, zero_based: bool = False, probable: bool = False
 ) -> ModelFile:
-    """Read a model of svm_perf, svm_rank, svm_hmm, svm_light V6.20 or of this program.
+    """Reads a model of svm_perf, svm_rank, svm_hmm, svm_light V6.20 or of this program; with
+    `foreign` of LIBLINEAR and LIBSVM too. `zero_based` numbers features from 0 if the format allows
+    it, LIBSVM's; a `probable` model predicts as its own program does with probabilities.
 
-    Parameters
-    ----------
-    foreign : bool
-        Whether models of LIBLINEAR and LIBSVM are read too.
-    zero_based : bool
-        Whether features are numbered from 0 where a format allows it, LIBSVM's; other files are
-        read as ever.
-    probable : bool
-        Whether the model is to predict as the programs of its format do with probabilities.
-
-    Raises
-    ------
-    ModelError
-        With line and column: another version or kernel, a header line that is no number or out of
-        range, a file cut short, more or fewer support vectors than announced, indices that do not
-        increase, numbers that are not finite.
-    MemoryLimitError
-        When the weights take more memory than there is.
-
-    Notes
-    -----
-    O(bytes) time and memory: no count of the header is believed before the file has shown the lines
-    it announces.
+    Raises ModelError with line and column for another version or kernel, a header line that is no
+    number or out of range, a file cut short, more or fewer support vectors than announced, indices
+    that do not increase, numbers that are not finite; MemoryLimitError if the weights exceed the
+    memory. O(bytes) time and memory: no count of the header is believed before the file has shown
+    the lines it announces.
     """
     try:
         with open_file(path) as file:
@@ -92,9 +69,9 @@ def read_file(
             body, table = split_table(path, body, row.mapped)
             model = read(path, first, body, **how)
             if not (row.mapped or row.foreign):
-                model = _checked(path, model)
+                model = _validate(path, model)
             model = model if table is None else with_table(path, model, table)
-            model, caution = seal.put_on(path, model)
+            model, caution = seal.apply(path, model)
             if probable and row.most_probable and getattr(model, "has_probabilities", False):
                 from svmcut.models import most_probable
 
@@ -104,8 +81,8 @@ def read_file(
         raise ModelError(path, error.strerror or str(error)) from error
 
 
-def _checked(path: str, model: Model) -> Model:
-    """The model, where its arrays fit together; else a ModelError."""
+def _validate(path: str, model: Model) -> Model:
+    """Returns the model if its arrays fit together; else raises ModelError."""
     from svmcut.spec.schemas import StateError
 
     try:
@@ -116,8 +93,8 @@ def _checked(path: str, model: Model) -> Model:
 
 
 def read_light(path: str) -> tuple[ScoringModel, int]:
-    """A model of SVM-light V6.02 or V6.20 alone, and how many support vectors its file has; raises
-    as `read_file`."""
+    """Reads a model of SVM-light V6.02 or V6.20 only; returns it with the number of support vectors
+    in its file. Raises as `read_file`."""
     from svmcut.formats import svm_light
 
     try:
@@ -132,8 +109,8 @@ def read_light(path: str) -> tuple[ScoringModel, int]:
 
 
 def write_light(path: str, model: KernelModel, comments: list[bytes]) -> None:
-    """Write a model in V6.02 of SVM-light, as `write_model` does; the comments are those of the
-    support vectors."""
+    """Writes a model in V6.02 of SVM-light, as `write_model` does, with comments of the support
+    vectors."""
     from svmcut.formats import svm_light
 
     with write_atomically(path) as output:
@@ -141,7 +118,7 @@ def write_light(path: str, model: KernelModel, comments: list[bytes]) -> None:
 
 
 def is_model(path: str) -> bool:
-    """Whether a regular file begins like a model."""
+    """True if a regular file begins like a model."""
     try:
         if not is_file(path):
             return False
@@ -152,25 +129,17 @@ def is_model(path: str) -> bool:
 
 
 def write_model(path: str, model: Model, original: bool = False) -> None:
-    """Write a model so that it replaces the file of that name as a whole.
+    """Writes a model so that it replaces the file of that name as a whole. `original` writes the
+    eight digits of the originals, even if a parameter of a kernel or a feature of a support vector
+    needs more to be read back as it is.
 
-    Parameters
-    ----------
-    original : bool
-        With the eight digits of the originals, also where a parameter of a kernel or a feature of a
-        support vector needs more to be read back as it is.
-
-    Raises
-    ------
-    OutputError
-        When the file cannot be written.
-    ModelError
-        When a number of the model is not finite in the precision of the file; nothing is written.
+    Raises OutputError if the file cannot be written, and ModelError if a number of the model is not
+    finite in the precision of the file; nothing is written then.
     """
     with write_atomically(path) as output:
         from svmcut.formats.marks import write_table
 
-        summed: Any = Summed(output)
+        summed: Any = ChecksumOutput(output)
         _write(path, summed, model, original)
         has_arrays = getattr(model, "binary", False)  # which have a checksum of their own
         summed.crc = 0 if has_arrays else summed.crc
@@ -180,14 +149,8 @@ def write_model(path: str, model: Model, original: bool = False) -> None:
 
 
 def written_and_read(model: Model, original: bool = False, path: str = "the model") -> Model:
-    """The model as a reader of its file gets it: from the text that `write_model` writes, which no
-    file keeps.
-
-    Raises
-    ------
-    ModelError, MemoryLimitError
-        As writing and reading do.
-    """
+    """Returns the model as a reader of its file gets it, through the text that `write_model`
+    writes; raises ModelError and MemoryLimitError as writing and reading do."""
     text = io.BytesIO()
     _write(path, text, model, original)
     text.seek(0)
@@ -198,13 +161,13 @@ def written_and_read(model: Model, original: bool = False, path: str = "the mode
 
 
 def _write(path: str, output: Any, model: Model, original: bool) -> None:
-    """Writes what is not of a table, nor about the file."""
+    """Writes the lines of the format, without table and checksum."""
     row = next(row for row in FORMATS if type(model).__name__ in row.models and not row.foreign)
     load(f"{row.where}:write")(path, row.first, output, model, original)
 
 
 def _row(first: bytes, foreign: bool = True) -> Format | None:
-    """The row of the format whose files begin with such a line."""
+    """Row of the format whose files begin with such a line."""
     line, word = first.rstrip(), (first.split(maxsplit=1) or [b""])[0]
     own, others = (line,), (line, word) if foreign else ()
     return next((row for row in FORMATS if row.first in (others if row.foreign else own)), None)

@@ -4,15 +4,11 @@ vector.
 
 With K tags and F features, tags from 1, the weight of a transition of order m has the index
 
-    i + K p_1 + K^2 p_2 + ... + K^m p_m        i the tag, p_j the one j places before it; K + 1 is
-    the least at m = 1
+    i + K p_1 + K^2 p_2 + ... + K^m p_m        i the tag, p_j the one j places before it
 
-and the weight of feature f at tag i behind tag p (0 where the previous tag does not matter) has E +
-F (i + K p) + f, E = K + K^2 + ... + K^(order + 1) + 1. Indices 1 to K stay empty. Above the weights
-svm_hmm writes the slacks of its
--p 2; they are read over.
-
-Numbers of transitions in the files of chains, from 1; `chains` says which.
+K + 1 is the least at m = 1. The weight of feature f at tag i after tag p (0 if the previous tag
+does not matter) has the index E + F (i + K p) + f, E = K + K^2 + ... + K^(order + 1) + 1. Indices 1
+to K stay empty. Above the weights svm_hmm writes the slacks of its -p 2; they are ignored.
 """
 
 from __future__ import annotations
@@ -46,8 +42,7 @@ def transition_numbers(places: NDArray[np.int64], shape: ChainShape) -> NDArray[
 
 
 def transition_places(numbers: NDArray[np.int64], shape: ChainShape) -> NDArray[np.int64]:
-    """Places among the transitions of indices in the file, from 1; -1 for those of no
-    transition."""
+    """Places among the transitions of indices in the file, from 1; -1 for other indices."""
     K, S, start = shape.n_tags, shape.stride, 0
     places = np.full(len(numbers), -1, np.int64)
     for order in range(1, shape.transition_order + 1):
@@ -60,7 +55,7 @@ def transition_places(numbers: NDArray[np.int64], shape: ChainShape) -> NDArray[
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
-    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
+    """Reads the model after line 1 of the file; see svmcut.spec.entries.Format."""
     lines = HeaderLines(path, first, file, 15)
     kernel = lines.kernel()
     if not kernel.is_linear:
@@ -110,7 +105,7 @@ def read(path: str, first: bytes, file: BinaryIO) -> ChainModel:
 def write(
     path: str, first: bytes, output: Output, model: ChainModel, original: bool = False
 ) -> None:
-    """The whole file; see svmcut.spec.entries.Format."""
+    """Writes the whole file; see svmcut.spec.entries.Format."""
     shape = model.shape
     known = -1 if model.columns is None else int(np.max(model.columns, initial=-1))
     features = max(shape.n_features, known + 1, model.highest_feature or 0)

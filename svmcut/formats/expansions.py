@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def scoring_model(
     path: str, size: int, kernel: Kernel, vectors: Any, b: float, **fields: Any
 ) -> ScoringModel:
-    """The model of `grammar.vectors`, in a file of so many bytes; fields are those of both
-    classes."""
+    """The model of `grammar.vectors` in a file of `size` bytes; `fields` are those that linear and
+    kernel models share."""
     alpha, indptr, indices, values = vectors
     columns, d = None, int(indices.max()) + 1 if len(indices) else 0
     if d > 2 * size:

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What other programs' formats ask of a model of svmcut: whole labels, and what is said where they
-cannot have it.
-
-Any model as JSON, for programs that read no other format: its class, and its fields by name.
+"""Models for other programs: as JSON, and what all their formats need, such as whole labels and
+refusals.
 
     {"format": "svmcut model", "version": 1, "class": "LinearModel", "w": [...], "b": 0.5, ...}
 
-Arrays are lists, matrices lists of rows; sparse rows are {"n_features", "indptr", "indices",
-"values"} with indices from 0; a kernel is {"name", "degree", "gamma", "scale", "offset"}. A number
-that is none is null. docs/formats.md names the fields.
+JSON has the class of the model and its fields by name. Arrays are lists, matrices lists of rows;
+sparse rows are {"n_features", "indptr", "indices", "values"} with indices from 0; a kernel is
+{"name", "degree", "gamma", "scale", "offset"}. A number that is not finite is null. docs/formats.md
+names the fields.
 """
 
 from __future__ import annotations
@@ -39,13 +38,7 @@ _OF_SCORES = {loss for name in ("rank", "regression") if name in TASKS for loss 
 
 
 def whole_label(path: str, label: float | None) -> int:
-    """A label as a 32-bit integer.
-
-    Raises
-    ------
-    UsageError
-        Where it is none.
-    """
+    """Returns a label as a 32-bit integer; raises UsageError if it is none."""
     if label is None:
         raise UsageError(
             "{}: the negative class is every label but one, and the format names each; train with "
@@ -58,7 +51,7 @@ def whole_label(path: str, label: float | None) -> int:
 
 
 def two_names(path: str, model: Any) -> list[int]:
-    """The labels of the positive and of the negative class; of words 1 and -1."""
+    """Labels of the positive and of the negative class; for words 1 and -1."""
     if model.words:
         return [1, -1]
     negative, positive = model.labels or SIGNS
@@ -66,17 +59,17 @@ def two_names(path: str, model: Any) -> list[int]:
 
 
 def names_of(path: str, model: Any) -> list[int]:
-    """The labels of classes, in the order of their scores; of words their numbers from 1."""
+    """Labels of classes in the order of their scores; for words their numbers from 1."""
     return [whole_label(path, label) for label in model.names.tolist()]
 
 
-def is_of_classes(model: Any) -> bool:
-    """Whether the sign of a score names a class."""
+def has_class_signs(model: Any) -> bool:
+    """True if the sign of a score names a class."""
     return model.loss not in MARKED and model.loss not in _OF_SCORES
 
 
 def in_all_features(w: NDArray[np.float64], columns: NDArray | None) -> NDArray[np.float64]:
-    """Weights of the features 0 to the last there is."""
+    """Weights of all features from 0 to the last one."""
     if columns is None:
         return w
     out = np.zeros((int(columns.max(initial=-1)) + 1, *w.shape[1:]))
@@ -85,18 +78,13 @@ def in_all_features(w: NDArray[np.float64], columns: NDArray | None) -> NDArray[
 
 
 def check_finite(path: str, *arrays: NDArray) -> None:
-    """Refuses a model with a number that is none.
-
-    Raises
-    ------
-    ModelError
-    """
+    """Raises ModelError for a model with a number that is not finite."""
     if not all(np.isfinite(array).all() for array in arrays):
         raise ModelError(path, "a number of the model is not finite; it is not exported")
 
 
-def cannot(path: str, model: Any, to: str, able: list[str]) -> UsageError:
-    """What is said of a model that a format does not express, and of those that do."""
+def not_expressible(path: str, model: Any, to: str, able: list[str]) -> UsageError:
+    """Error for a model that a format does not express, with the formats that do."""
     return UsageError(
         "{}: {} has no {}; {} {} it",
         path,
@@ -126,7 +114,7 @@ def _kind(model: Any) -> str:
 
 
 def write(path: str, first: bytes, output: Output, model: Any, original: bool = False) -> None:
-    """The whole file; see svmcut.spec.entries.Format."""
+    """Writes the whole file; see svmcut.spec.entries.Format."""
     own = {"format": "svmcut model", "version": 1, "class": type(model).__name__}
     attributes = {field.name: plain(getattr(model, field.name)) for field in fields(model)}
     if attributes.pop("table", None) is not None:
@@ -137,7 +125,7 @@ def write(path: str, first: bytes, output: Output, model: Any, original: bool = 
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """Returns a value as JSON has it."""
     if isinstance(value, Csr):
         return {
             "n_features": int(value.n_features),

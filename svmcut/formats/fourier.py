@@ -33,7 +33,7 @@ _HEADER_LINES = 7
 def write(
     path: str, first: bytes, output: Output, model: FourierModel, original: bool = False
 ) -> None:
-    """The whole file, weights with all digits, frequencies with those of float32; see
+    """Writes the whole file, weights with all digits, frequencies with those of float32; see
     svmcut.spec.entries.Format."""
     D, d = model.omega.shape
     if not (np.isfinite(model.w).all() and np.isfinite(model.b) and np.isfinite(model.omega).all()):
@@ -58,7 +58,7 @@ def write(
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> FourierModel:
-    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
+    """Reads the model after line 1 of the file; see svmcut.spec.entries.Format."""
     lines = HeaderLines(path, first, file, _HEADER_LINES)
     gamma, highest = lines.real(2, "gamma"), lines.integer(3, "the highest feature index", 0)
     D = lines.integer(4, "the number of frequencies", 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the formats of model files have in common: header lines of one value, lines of weights, and
+"""The grammar that formats of model files share: header lines of one value, lines of weights, and
 their refusals."""
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ FAULTS = {
 }
 
 
-def _value(line: bytes) -> bytes:
-    """What stands before the comment of a line."""
+def _without_comment(line: bytes) -> bytes:
+    """Part of a line before its comment."""
     return line.partition(b"#")[0].rstrip().lstrip(b" \t")
 
 
 def _real(line: bytes) -> float:
-    """A decimal number; nan where there is none."""
-    text = _value(line)
+    """A decimal number; nan if there is none."""
+    text = _without_comment(line)
     try:
         return math.nan if text.translate(None, b"0123456789+-.eE") else float(text)
     except ValueError:
@@ -52,36 +52,17 @@ def _real(line: bytes) -> float:
 
 def _integer(line: bytes, sign: bool = False) -> int | None:
     """A whole number of at most twenty digits."""
-    text = _value(line)
+    text = _without_comment(line)
     figures = text[1:] if sign and text[:1] in (b"+", b"-") else text
     return int(text) if figures.isdigit() and len(figures) <= 20 else None
 
 
 class HeaderLines:
-    """The lines of a header, read one value a line.
+    """The lines 1 to `last` of a header, with one value each. Line 1 was read already, and a line
+    has at most `limit` bytes, -1 for any.
 
-    Parameters
-    ----------
-    path : str
-    first : bytes
-        Line 1, read already.
-    file : file
-        Behind line 1.
-    last : int
-        Number of the last line.
-    limit : int
-        Bytes of a line; -1 for any.
-
-    Attributes
-    ----------
-    size : int
-        Bytes of all lines.
-
-    Raises
-    ------
-    ModelError
-        When the file ends before, or a line is too long. Its methods raise it for a line that holds
-        something else.
+    Raises ModelError if the file ends earlier or a line is too long; so do the methods for a line
+    that holds something else.
     """
 
     def __init__(self, path: str, first: bytes, file: BinaryIO, last: int, limit: int = LINE_LIMIT):
@@ -94,6 +75,7 @@ class HeaderLines:
                 )
                 raise ModelError(path, f"the file {what}", number, len(line) + 1)
             self._lines.append(line)
+        #: Bytes of all lines.
         self.size = sum(map(len, self._lines))
 
     def text(self, number: int) -> bytes:
@@ -114,7 +96,7 @@ class HeaderLines:
     def integer(
         self, number: int, name: str, least: int, most: int = INDEX_LIMIT, sign: bool = False
     ) -> int:
-        """A whole number from least to most; with sign it may have one."""
+        """A whole number from least to most; with `sign` it may have one."""
         value = _integer(self._lines[number - 1], sign)
         if value is None or not least <= value <= most:
             raise self._refuse(
@@ -123,7 +105,7 @@ class HeaderLines:
         return value
 
     def kernel(self, at: int = 2) -> Kernel:
-        """The six lines from that one on."""
+        """The kernel of the six lines from this one on."""
         kind = _integer(self._lines[at - 1])
         text = self.text(at + 5).decode("utf-8", "surrogateescape")
         row = next((row for row in KERNELS.values() if row.number == kind), None)
@@ -139,26 +121,14 @@ class HeaderLines:
         )
 
     def vectors(self, text: bytes, count: int, highest: int, line: int | None = None):
-        """alpha, indptr, indices and values of so many support vectors, in the text that starts at
-        that line.
-
-        None for the line behind the header.
-
-        Raises
-        ------
-        ModelError
-        """
+        """alpha, indptr, indices and values of `count` support vectors, in the text that starts at
+        that line; None is the line after the header. Raises ModelError."""
         line = len(self._lines) + 1 if line is None else line
         return vectors(self.path, text, count, highest, line)
 
     def check_fits(self, numbers: int) -> None:
-        """Refuses weights that do not fit: so many float64 of a model's own, whatever its file
-        holds of them.
-
-        Raises
-        ------
-        MemoryLimitError
-        """
+        """Raises MemoryLimitError if so many float64 weights of the model exceed the memory,
+        whatever the file holds of them."""
         need = 8e-6 * numbers
         if there := describe_shortage(need, least=100):
             raise MemoryLimitError(
@@ -169,7 +139,7 @@ class HeaderLines:
 def vectors(
     path: str, text: bytes, count: int, highest: int, line: int, faults: Mapping[str, str] = FAULTS
 ):
-    """As HeaderLines.vectors; what each fault is told as."""
+    """Support vectors as of HeaderLines.vectors; `faults` words the refusals."""
     try:
         return parse_expansion(text, count, highest)
     except ExpansionFault as fault:
@@ -179,7 +149,7 @@ def vectors(
 
 
 def products(alpha: NDArray, indptr: NDArray, values: NDArray) -> NDArray[np.float64]:
-    """Every value times the alpha of its line; not finite where that overflows."""
+    """Every value times the alpha of its line; not finite on overflow."""
     import numpy as np
 
     weights = values.astype(np.float64)
@@ -190,7 +160,7 @@ def products(alpha: NDArray, indptr: NDArray, values: NDArray) -> NDArray[np.flo
 
 
 def finite32(path: str, values: NDArray) -> NDArray[np.float32]:
-    """Values as float32; ModelError where one is not finite."""
+    """Values as float32; ModelError if one is not finite."""
     import numpy as np
 
     with np.errstate(over="ignore"):
@@ -201,14 +171,8 @@ def finite32(path: str, values: NDArray) -> NDArray[np.float32]:
 
 
 def head_of_vectors(path: str, b: float, highest: int, documents: int, count: int) -> str:
-    """The lines behind the kernel of a model in svm_light's layout: highest index, training
-    documents, support vectors, threshold.
-
-    Raises
-    ------
-    ModelError
-        Where the threshold is not finite.
-    """
+    """Lines after the kernel of a model in svm_light's layout: highest index, training documents,
+    support vectors, threshold. Raises ModelError if the threshold is not finite."""
     if not math.isfinite(b):
         raise ModelError(path, f"the threshold b is {b}; the model is not written")
     return (
@@ -222,8 +186,8 @@ def head_of_vectors(path: str, b: float, highest: int, documents: int, count: in
 def write_header(
     output: Output, first: bytes, kernel: Kernel, rest: str, original: bool = False
 ) -> None:
-    """Line 1, the kernel in lines 2 to 7, and the rest; original: with eight digits of its
-    parameters."""
+    """Writes line 1, the kernel in lines 2 to 7, and the rest; `original` gives its parameters
+    eight digits."""
     gamma, scale, offset = (
         f"{value:.8g}" if original else digits(value)
         for value in (kernel.gamma, kernel.scale, kernel.offset)
@@ -242,7 +206,7 @@ def write_header(
 
 
 def digits(value: float) -> str:
-    """Eight digits where they read back as the same number, else the 17 that always do."""
+    """Eight digits if they read back as the same number, else the 17 that always do."""
     text = f"{value:.8g}"
     return text if float(text) == value else f"{value:.17g}"
 
@@ -250,7 +214,7 @@ def digits(value: float) -> str:
 def write_weights(
     output: Output, columns: NDArray[np.int32], weights: NDArray[np.float32], query: bytes = b""
 ) -> None:
-    """The line of a linear model: alpha 1, a query where it has one, and its weights; columns from
+    """Writes the line of a linear model: alpha 1, a query if given, and its weights; columns from
     0."""
     output.write(b"1 " + query)
     write_pairs(output, columns, weights)
@@ -258,7 +222,7 @@ def write_weights(
 
 
 def write_pairs(output: Output, columns: NDArray[np.int32], weights: NDArray[np.float32]) -> None:
-    """Weights behind their columns, which count from 0."""
+    """Writes weights after their columns, which count from 0."""
     for start in range(0, len(columns), LINE_LIMIT):
         piece = slice(start, start + LINE_LIMIT)
         output.write(format_pairs(columns[piece], weights[piece]))

@@ -3,11 +3,16 @@
 
 Twelve header lines, a line of transitions, and a line for every support token:
 
-    svmcut kernel chain model 1 (kernel type and its parameters as in lines 2 to 7 of every model)
-    highest # highest index F # number of emission features m # number of support tokens plus 1 K #
-    number of classes order # order of transitions 1 index:value ... #                 transitions,
-    numbered as in SVM-HMM's models 1 index:value ... #                 m - 1 lines: indices 1 to K
-    are weights of the tags, K + f is feature f
+    svmcut kernel chain model 1
+    (kernel type and its parameters as in lines 2 to 7 of every model)
+    highest # highest index
+    F # number of emission features
+    m # number of support tokens plus 1
+    K # number of classes
+    order # order of transitions
+    1 index:value ... #                 transitions, numbered as in SVM-HMM's models
+    1 index:value ... #                 m - 1 lines: indices 1 to K are weights of the tags,
+                                        K + f is feature f
 """
 
 from __future__ import annotations
@@ -32,7 +37,7 @@ _FIRST_LINE = 13
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
-    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
+    """Reads the model after line 1 of the file; see svmcut.spec.entries.Format."""
     lines = HeaderLines(path, first, file, _FIRST_LINE - 1)
     kernel = lines.kernel()
     highest = lines.integer(8, "the highest index", 0)
@@ -77,7 +82,8 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelChainModel:
 def write(
     path: str, first: bytes, output: Output, model: KernelChainModel, original: bool = False
 ) -> None:
-    """The whole file, weights and features rounded to float32; see svmcut.spec.entries.Format."""
+    """Writes the whole file, weights and features rounded to float32; see
+    svmcut.spec.entries.Format."""
     shape, support, K = model.shape, model.support, model.shape.n_tags
     features = max(shape.n_features, model.highest_feature or 0)
     columns = support.indices if model.columns is None else model.columns[support.indices]
@@ -112,7 +118,7 @@ def write(
 def _transitions(
     path: str, shape: ChainShape, indices: NDArray, values: NDArray
 ) -> NDArray[np.float64]:
-    """The transitions of a model, from the indices of their line, from 0."""
+    """Transitions of a model, from the indices of their line, from 0."""
     places = transition_places(indices.astype(np.int64) + 1, shape)
     if len(places) and places.min() < 0:
         message = (

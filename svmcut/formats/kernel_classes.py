@@ -45,7 +45,7 @@ _COEFFICIENTS = re.compile(rb"(?:\d{1,10}:" + _NUMBER + rb" )*\| ")
 def write(
     path: str, first: bytes, output: Output, model: KernelMulticlassModel, original: bool = False
 ) -> None:
-    """The whole file: features rounded to float32, coefficients with all digits; see
+    """Writes the whole file: features rounded to float32, coefficients with all digits; see
     svmcut.spec.entries.Format."""
     support, K = model.support, len(model.names)
     values, columns = finite32(path, support.data[support.stored]), support.indices[support.stored]
@@ -87,7 +87,7 @@ def write(
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> KernelMulticlassModel:
-    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
+    """Reads the model after line 1 of the file; see svmcut.spec.entries.Format."""
     lines = HeaderLines(path, first, file, _HEADER_LINES, limit=-1)
     kernel = lines.kernel()
     highest = lines.integer(8, "the highest feature index", 0)
@@ -110,11 +110,11 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelMulticlassModel:
         temperature is not None and paired
     ):
         raise ModelError(path, f"probabilities are refused; expected those of {M} machines {kind}")
-    heads, starts, tails = _parts(path, text)
+    heads, starts, tails = _split_lines(path, text)
     try:
         _, indptr, indices, values = parse_expansion(b"".join(tails), count, highest)
     except ExpansionFault as fault:
-        raise _misplaced(path, fault, tails, starts) from None
+        raise _refusal_of(path, fault, tails, starts) from None
     ends, machines, alpha = _coefficients(path, heads, M)
     places = np.repeat(np.arange(count, dtype=np.int32), np.diff(ends))
     order = np.argsort(machines, kind="stable")
@@ -142,9 +142,9 @@ def read(path: str, first: bytes, file: BinaryIO) -> KernelMulticlassModel:
     )
 
 
-def _parts(path: str, text: bytes) -> tuple[list[bytes], list[int], list[bytes]]:
-    """Of every line the coefficients, where its features start, and these as a support vector of
-    weight 1."""
+def _split_lines(path: str, text: bytes) -> tuple[list[bytes], list[int], list[bytes]]:
+    """Coefficients of every line, start of its features, and these as a support vector of weight
+    1."""
     heads, starts, tails = [], [], []
     for number, line in enumerate(text.splitlines(keepends=True), _HEADER_LINES + 1):
         match = _COEFFICIENTS.match(line)
@@ -161,7 +161,8 @@ def _parts(path: str, text: bytes) -> tuple[list[bytes], list[int], list[bytes]]
 
 
 def _coefficients(path: str, heads: list[bytes], M: int) -> tuple[NDArray, NDArray, NDArray]:
-    """Where those of a support vector start, their machines from 0, and their values."""
+    """First coefficient of each support vector, machines of the coefficients from 0, and their
+    values."""
     words = b"".join(heads).replace(b":", b" ").split()
     machines = np.array(words[0::2], np.int64) - 1
     alpha = np.array(words[1::2], np.float64)
@@ -178,10 +179,10 @@ def _coefficients(path: str, heads: list[bytes], M: int) -> tuple[NDArray, NDArr
     return ends, machines, alpha
 
 
-def _misplaced(
+def _refusal_of(
     path: str, fault: ExpansionFault, tails: list[bytes], starts: list[int]
 ) -> ModelError:
-    """The refusal of a fault in the tails, where the file has it."""
+    """Error for a fault in the tails, at its place in the file."""
     before = b"".join(tails)[: fault.where]
     line = before.count(b"\n")
     column = fault.where - before.rfind(b"\n")

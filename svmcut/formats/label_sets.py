@@ -34,7 +34,7 @@ _FIRST = "svmcut multilabel model 1"
 def write(
     path: str, first: bytes, output: Output, model: MultilabelModel, original: bool = False
 ) -> None:
-    """The whole file, weights rounded to float32, the constants with all digits; see
+    """Writes the whole file, weights rounded to float32, the constants with all digits; see
     svmcut.spec.entries.Format."""
     W, v = finite32(path, model.W), finite32(path, model.v)
     if not np.isfinite(model.constant).all():
@@ -66,7 +66,7 @@ def _write_head(output: Output, columns: np.ndarray, names: list[int]) -> None:
 
 
 def write_sparse(path: str, output: Output, model: SparseLabelModel) -> None:
-    """The same of a model whose weights are those that are not 0; without pairs."""
+    """Writes a model of sparse weights without pairs in the same format."""
     d, names = model.n_features, model.names.tolist()
     columns = np.arange(d, dtype=np.int32) if model.columns is None else model.columns
     _write_head(output, columns, names)
@@ -80,7 +80,7 @@ def write_sparse(path: str, output: Output, model: SparseLabelModel) -> None:
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> MultilabelModel:
-    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
+    """Reads the model after line 1 of the file; see svmcut.spec.entries.Format."""
     lines = HeaderLines(path, first, file, _HEADER_LINES, limit=-1)
     K = lines.integer(2, "the number of labels", 0, INDEX_LIMIT - 1)
     d = lines.integer(3, "the number of features", 0)
@@ -121,7 +121,7 @@ def _names(path: str, line: bytes, K: int) -> np.ndarray:
 
 
 def _end_of_line(text: bytes, lines: int) -> int:
-    """The byte behind so many lines; the end of the text where there are fewer."""
+    """Byte after so many lines; the end of the text if there are fewer."""
     at = 0
     for _ in range(lines):
         at = text.find(b"\n", at) + 1

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _TEXT, _BINARY = b"svmcut label tree 1", b"svmcut label tree binary 1"
 _HEADER_LINES = 9
-#: Of a binary file.
+#: Layout of a binary file.
 _LAYOUT = Layout(
     {
         "first": "<i8",
@@ -55,7 +55,7 @@ _LAYOUT = Layout(
 def write(
     path: str, first: bytes, output: Output, model: LabelTreeModel, original: bool = False
 ) -> None:
-    """The whole file; see svmcut.spec.entries.Format."""
+    """Writes the whole file; see svmcut.spec.entries.Format."""
     check_finite(path, model.values, model.constant)
     if model.binary:
         write_arrays(_BINARY, output, model, _LAYOUT)
@@ -88,7 +88,7 @@ def _write_text(output: Output, model: LabelTreeModel) -> None:
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> LabelTreeModel:
-    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
+    """Reads the model after line 1 of the file; see svmcut.spec.entries.Format."""
     binary = first.rstrip() == _BINARY
     arrays = read_arrays(path, first, file, _LAYOUT) if binary else _read_text(path, first, file)
     return model_of(path, LabelTreeModel, arrays)
@@ -123,7 +123,7 @@ def _read_text(path: str, first: bytes, file: BinaryIO) -> dict[str, Any]:
 def _by_node(
     node: NDArray, first: NDArray, indptr: NDArray, features: NDArray, values: NDArray
 ) -> dict[str, Any]:
-    """Arrays of a model, of weights by child."""
+    """Arrays of a model, from weights by child."""
     child = np.repeat(np.arange(len(node)), np.diff(indptr))
     order = np.lexsort((child, features, node[child]))
     of, feature = node[child][order], features[order]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LIBLINEAR's models: a header of names, then a line of weights a feature.
+"""LIBLINEAR's models: a header of names, then a line of weights per feature.
 
-Of two classes a score above 0 is for the first label, of more the largest score wins, the first of
-equal ones: labels stay in the order of the file. With a bias of at least 0 the last weights are
+With two classes a score above 0 means the first label, with more the largest score wins, the first
+of equal ones: labels stay in the order of the file. With a bias of at least 0 the last weights are
 those of a feature of this value.
 """
 
@@ -23,9 +23,9 @@ from svmcut.spec.entries import SQUARED_TUBE
 if TYPE_CHECKING:
     from svmcut.files.output import Output
 
-#: The one with weights of its own for both of two classes.
+#: Solver with separate weights for each of two classes.
 _TWO_COLUMNS = "MCSVM_CS"
-#: The loss of each solver of classes as a model has it.
+#: Loss of each solver of classes in a model.
 _CLASSIFIERS = {
     "L2R_LR": LOGISTIC,
     "L2R_L2LOSS_SVC_DUAL": SQUARED_HINGE,
@@ -37,7 +37,7 @@ _CLASSIFIERS = {
     _TWO_COLUMNS: None,
 }
 _ONE_CLASS = LINEAR_SOLVERS[ONE_CLASS]
-#: The same of numbers.
+#: Loss of each solver of numbers in a model.
 _REGRESSORS = {
     "L2R_L2LOSS_SVR": SQUARED_TUBE,
     "L2R_L2LOSS_SVR_DUAL": SQUARED_TUBE,
@@ -46,7 +46,7 @@ _REGRESSORS = {
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> LinearModel | MulticlassModel:
-    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
+    """Reads the model after line 1 of the file; see svmcut.spec.entries.Format."""
     lines = NamedLines(path, first, file, "w", LINEAR_NAMES)
     solver = lines.word("solver_type", (*_CLASSIFIERS, *_REGRESSORS, _ONE_CLASS))
     names = [] if solver in (*_REGRESSORS, _ONE_CLASS) else lines.classes()
@@ -66,30 +66,24 @@ def read(path: str, first: bytes, file: BinaryIO) -> LinearModel | MulticlassMod
     return LinearModel(w[:d], b, labels=two_labels(names), loss=_CLASSIFIERS[solver])
 
 
-#: The solver of LIBLINEAR that a loss is written as; the hinge's of all others.
+#: LIBLINEAR's solver for a loss; that of the hinge for all others.
 _WRITTEN = {LOGISTIC: 0, SQUARED_HINGE: 1, None: 3}
 _NUMBERS_WRITTEN = {SQUARED_TUBE: 12}
-#: Largest number of rows of a file, which names every feature.
-_MOST_ROWS = 100_000_000
+#: Largest number of rows of a file, which has one for every feature.
+_MAX_ROWS = 100_000_000
 
 
 def write(path: str, first: bytes, output: Output, model: Any, original: bool = False) -> None:
-    """The whole file of a linear model; see svmcut.spec.entries.Format.
-
-    Raises
-    ------
-    UsageError
-        For labels and features that LIBLINEAR cannot have.
-    ModelError
-    """
+    """Writes the whole file of a linear model; see svmcut.spec.entries.Format. Raises UsageError
+    for labels and features that LIBLINEAR cannot have, and ModelError."""
     for part in text_of(path, model).lines():
         output.write(part)
 
 
 def text_of(path: str, model: Any) -> LinearText:
-    """What LIBLINEAR's file of a model holds; raises as `write` does."""
+    """Contents of LIBLINEAR's file of a model; raises as `write`."""
     last = model.n_features if model.columns is None else int(model.columns.max(initial=-1)) + 1
-    if last > _MOST_ROWS:
+    if last > _MAX_ROWS:
         raise UsageError(
             "{}: the format has a line for each of {:,} features; renumber them", path, last
         )
@@ -106,14 +100,14 @@ def text_of(path: str, model: Any) -> LinearText:
         return LinearText(ONE_CLASS, None, -1.0, w[:, None], model.offset)
     bias = 1.0 if model.offset else -1.0
     W = (np.append(w, 0.0 - model.offset) if model.offset else w)[:, None]
-    if not exported.is_of_classes(model):
+    if not exported.has_class_signs(model):
         return LinearText(_NUMBERS_WRITTEN.get(model.loss, 13), None, bias, W)
     solver = _WRITTEN.get(model.loss, 3)
     return LinearText(solver, exported.two_names(path, model), bias, W)
 
 
 def _weights(lines: NamedLines, text: bytes, rows: int, columns: int) -> np.ndarray:
-    """(rows, columns) numbers of the text behind the header."""
+    """(rows, columns) numbers of the text after the header."""
     path, words = lines.path, text.split()
     if len(words) < rows * columns or not text.endswith(b"\n"):
         message = f"the file ends before the last of {rows} lines of weights; it was cut short"
@@ -130,7 +124,7 @@ def _weights(lines: NamedLines, text: bytes, rows: int, columns: int) -> np.ndar
 
 
 def _bad_line(text: bytes) -> int:
-    """The first line, from 0, with a word that is no finite number."""
+    """First line, from 0, with a word that is no finite number."""
     for number, line in enumerate(text.split(b"\n")):
         try:
             if not all(np.isfinite(float(word)) for word in line.split()):

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the model files of LIBLINEAR and LIBSVM hold, number by number: a header of names and words,
-then rows of numbers. Read as their own programs do, word by word, and written with their digits.
-
-liblinear.py and libsvm.py make models of svmcut of them.
-"""
+"""Model files of LIBLINEAR and LIBSVM number by number: a header of names and words, then rows of
+numbers. They are read as their own programs do, word by word, and written with their digits;
+liblinear.py and libsvm.py convert them to models of svmcut."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Of LIBLINEAR, by the numbers of its -s.
+#: Solvers of LIBLINEAR, by the numbers of its -s.
 LINEAR_SOLVERS = {
     0: "L2R_LR",
     1: "L2R_L2LOSS_SVC_DUAL",
@@ -37,10 +35,10 @@ LINEAR_SOLVERS = {
     13: "L2R_L1LOSS_SVR_DUAL",
     21: "ONECLASS_SVM",
 }
-#: Those of numbers, of log odds, and with a column for each of two classes.
+#: Solvers of numbers, of log odds, with a column for each of two classes, and of one class.
 REGRESSION, LOG_ODDS, JOINT, ONE_CLASS = (11, 12, 13), (0, 6, 7), 4, 21
 LINEAR_NAMES = ("solver_type", "nr_class", "label", "nr_feature", "bias", "rho")
-#: Of LIBSVM, by the numbers of its -s and -t.
+#: Types of LIBSVM, by the numbers of its -s and -t.
 SVM_TYPES = ("c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr")
 KERNEL_TYPES = ("linear", "polynomial", "rbf", "sigmoid", "precomputed")
 C_SVC, NU_SVC, ONE_CLASS_SVM, EPSILON_SVR, NU_SVR = range(5)
@@ -60,36 +58,28 @@ KERNEL_NAMES = (
     "prob_density_marks",
     "nr_sv",
 )
-_MOST = 2**31 - 1
-_ROWS = 4096
+_MAX_INTEGER = 2**31 - 1
+_BLOCK_ROWS = 4096
 
 
 @record(eq=False)
 class LinearText:
-    """A model of LIBLINEAR.
+    """A model of LIBLINEAR."""
 
-    Attributes
-    ----------
-    solver : int
-        A key of LINEAR_SOLVERS.
-    labels : list of int or None
-        In the order of the columns; None of numbers and of one class.
-    bias : float
-        Value of the feature behind the others; below 0 there is none.
-    W : (features, or one more, columns) float64
-    rho : float
-        Subtracted, of one class.
-    """
-
+    #: A key of LINEAR_SOLVERS.
     solver: int
+    #: Labels in the order of the columns; None for numbers and one class.
     labels: list[int] | None
+    #: Value of the feature after the others; below 0 there is none.
     bias: float
+    #: (features, or one more, columns)
     W: NDArray[np.float64]
+    #: Threshold of one class, subtracted.
     rho: float = 0.0
 
     @property
     def features(self) -> int:
-        """Those of the training file."""
+        """Number of features of the training file."""
         return len(self.W) - (self.bias >= 0)
 
     def lines(self) -> Iterator[bytes]:
@@ -103,49 +93,38 @@ class LinearText:
             head.append(f"rho {self.rho:.17g}")
         yield "\n".join([*head, "w", ""]).encode()
         line = "%.17g " * self.W.shape[1] + "\n"
-        for start in range(0, len(self.W), _ROWS):
-            part = self.W[start : start + _ROWS]
+        for start in range(0, len(self.W), _BLOCK_ROWS):
+            part = self.W[start : start + _BLOCK_ROWS]
             yield (line * len(part) % tuple(part.ravel().tolist())).encode()
 
 
 @record(eq=False)
 class KernelText:
-    """A model of LIBSVM.
+    """A model of LIBSVM."""
 
-    Attributes
-    ----------
-    svm, kernel : int
-        Places in SVM_TYPES and KERNEL_TYPES.
-    rho : list of float
-        A number a pair of classes, (0, 1), (0, 2), .., (1, 2), ..; one without classes.
-    coefs : (m, classes - 1) float64
-        Of the support vectors; (m, 1) without classes.
-    rows : ((m + 1,) int64, (nnz,) int32, (nnz,) float64)
-        Their bounds, indices as in the file, and values.
-    labels, counts : list of int or None
-        The classes, and how many of the support vectors are of each.
-    sigmoids : (list of float, list of float or None) or None
-        probA and probB.
-    marks : list of float or None
-        Of a one-class machine with probabilities.
-    degree, gamma, coef0
-        Of the kernels that have them.
-    digits : int
-        Of the values of support vectors in a file.
-    """
-
+    #: Place in SVM_TYPES.
     svm: int
+    #: Place in KERNEL_TYPES.
     kernel: int
+    #: A number per pair of classes, (0, 1), (0, 2), .., (1, 2), ..; one without classes.
     rho: list[float]
+    #: (m, classes - 1) coefficients of the support vectors; (m, 1) without classes.
     coefs: NDArray[np.float64]
+    #: (m + 1,) bounds, (nnz,) indices as in the file, and (nnz,) values.
     rows: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
+    #: The classes.
     labels: list[int] | None = None
+    #: Number of support vectors of each class.
     counts: list[int] | None = None
+    #: probA and probB.
     sigmoids: tuple[list[float], list[float] | None] | None = None
+    #: Marks of a one-class machine with probabilities.
     marks: list[float] | None = None
+    #: Parameters of the kernels that have them.
     degree: int = 3
     gamma: float = 0.0
     coef0: float = 0.0
+    #: Digits of the values of support vectors in a file.
     digits: int = 8
 
     def head(self) -> str:
@@ -176,8 +155,8 @@ class KernelText:
         indptr, indices, values = self.rows
         pair = "%d:%d " if self.kernel == PRECOMPUTED else f"%d:%.{self.digits}g "
         real = "%.17g " * self.coefs.shape[1]
-        for start in range(0, len(self.coefs), _ROWS):
-            stop = min(start + _ROWS, len(self.coefs))
+        for start in range(0, len(self.coefs), _BLOCK_ROWS):
+            stop = min(start + _BLOCK_ROWS, len(self.coefs))
             bounds = indptr[start : stop + 1]
             here = slice(bounds[0], bounds[-1])
             pairs: list[Any] = [None] * (2 * int(bounds[-1] - bounds[0]))
@@ -195,7 +174,7 @@ def _reals(name: str, values: list[float]) -> str:
 
 
 class _Header:
-    """Names and the words behind each, up to the word that ends them."""
+    """Names and the words after each, up to the word that ends them."""
 
     def __init__(self, path: str, data: bytes, names: tuple[str, ...], end: str):
         self.path = path
@@ -215,41 +194,41 @@ class _Header:
         self.body = data[match.end() :]
 
     def word(self, name: str, words: tuple[str, ...], what: str) -> int:
-        """The place of the word behind a name."""
+        """Place of the word after a name among these words."""
         given = self._words.get(name, [])
         if len(given) != 1 or given[0] not in words:
             raise ModelError(self.path, f"unknown {what}.")
         return words.index(given[0])
 
     def integers(self, name: str, count: int, least: int = 0) -> list[int]:
-        """So many whole numbers."""
+        """Whole numbers after a name, `count` of them."""
         try:
             values = [int(word) for word in self._words.get(name, [])]
         except ValueError:
             values = []
-        if len(values) != count or not all(least <= value <= _MOST for value in values):
-            raise ModelError(self.path, f"expected a line '{name}' with {_counted(count)}")
+        if len(values) != count or not all(least <= value <= _MAX_INTEGER for value in values):
+            raise ModelError(self.path, f"expected a line '{name}' with {_numbers_text(count)}")
         return values
 
     def reals(self, name: str, count: int) -> list[float]:
-        """So many numbers."""
+        """Numbers after a name, `count` of them."""
         try:
             values = [float(word) for word in self._words.get(name, [])]
         except ValueError:
             values = []
         if len(values) != count:
-            raise ModelError(self.path, f"expected a line '{name}' with {_counted(count)}")
+            raise ModelError(self.path, f"expected a line '{name}' with {_numbers_text(count)}")
         return values
 
     def __contains__(self, name: str) -> bool:
         return name in self._words
 
 
-def _counted(count: int) -> str:
+def _numbers_text(count: int) -> str:
     return "a number" if count == 1 else f"{count} numbers"
 
 
-def _content(path: str) -> bytes:
+def _read_file(path: str) -> bytes:
     try:
         with open_file(path) as file:
             return file.read()
@@ -260,15 +239,9 @@ def _content(path: str) -> bytes:
 
 
 def read_linear(path: str) -> LinearText:
-    """A model of LIBLINEAR.
-
-    Raises
-    ------
-    ModelError
-        For names and words that it has not, and where numbers are missing; what follows the last
-        weight is not read.
-    """
-    head = _Header(path, _content(path), LINEAR_NAMES, "w")
+    """Reads a model of LIBLINEAR; raises ModelError for unknown names and words, and for missing
+    numbers. Text after the last weight is ignored."""
+    head = _Header(path, _read_file(path), LINEAR_NAMES, "w")
     names = tuple(LINEAR_SOLVERS.values())
     solver = list(LINEAR_SOLVERS)[head.word("solver_type", names, "solver type")]
     (classes,) = head.integers("nr_class", 1)
@@ -299,9 +272,9 @@ def _numbers(path: str, text: bytes, count: int) -> NDArray[np.float64]:
 
 
 def read_kernel(path: str) -> KernelText:
-    """A model of LIBSVM; raises as `read_linear` does, also for more support vectors than its
+    """Reads a model of LIBSVM; raises as `read_linear`, also for more support vectors than its
     total_sv."""
-    head = _Header(path, _content(path), KERNEL_NAMES, "SV")
+    head = _Header(path, _read_file(path), KERNEL_NAMES, "SV")
     svm = head.word("svm_type", SVM_TYPES, "svm type")
     kernel = head.word("kernel_type", KERNEL_TYPES, "kernel function")
     (classes,), (total,) = head.integers("nr_class", 1), head.integers("total_sv", 1)
@@ -332,7 +305,7 @@ def read_kernel(path: str) -> KernelText:
 
 
 def _vectors(path: str, text: bytes, total: int, columns: int) -> tuple[Any, Any]:
-    """(total, columns) coefficients, and the rows behind them."""
+    """(total, columns) coefficients, and the rows after them."""
     body = text.lstrip(b" \t\r")
     body = body[1:] if body.startswith(b"\n") else body
     body = body.rstrip()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LIBSVM's models of classes, of one class and of numbers: a header of names, then a support vector
-a line; libsvm_writing.py writes them.
+"""LIBSVM's models of classes, of one class and of numbers: a header of names, then one support
+vector per line; libsvm_writing.py writes them.
 
-A score above 0 is for the first label; rho is subtracted. probA and probB are the sigmoid of the
+A score above 0 means the first label; rho is subtracted. probA and probB are the sigmoid of the
 first. Several classes are one against one, and stay in the order of the file: a vector of class c
 has a coefficient for every other class.
 """
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from svmcut.models import ScoringModel
 
 _CLASSIFIERS, _REGRESSORS, _ONE_CLASS = ("c_svc", "nu_svc"), ("epsilon_svr", "nu_svr"), "one_class"
-#: What says that a model is one of numbers.
+#: Loss of models of numbers.
 _OF_NUMBERS = TASKS["regression"].loss
-#: At most as many digits as an int64 has: what is longer is refused where it is read.
+#: At most as many digits as an int64 has; longer ones are refused when they are read.
 _INDEX = re.compile(rb"([ \t])(\d{1,18}):")
 _FAULTS = FAULTS | {
     "index": Message(
@@ -44,7 +44,7 @@ _FAULTS = FAULTS | {
 def read(
     path: str, first: bytes, file: BinaryIO, zero_based: bool = False
 ) -> ScoringModel | KernelMulticlassModel:
-    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
+    """Reads the model after line 1 of the file; see svmcut.spec.entries.Format."""
     lines = NamedLines(path, first, file, "SV", KERNEL_NAMES)
     machine = lines.word("svm_type", (*_CLASSIFIERS, *_REGRESSORS, _ONE_CLASS))
     kernel = _kernel(lines, lines.word("kernel_type", KERNEL_TYPES[:PRECOMPUTED]))
@@ -131,7 +131,8 @@ def _several(
 
 
 def _kernel(lines: NamedLines, name: str) -> Kernel:
-    """LIBSVM's gamma is svm_light's s where a product is scaled, and its g in a distance."""
+    """Kernel of the header; LIBSVM's gamma is svm_light's s if it scales a product, and its g in a
+    distance."""
     if name == "linear":
         return Kernel()
     (gamma,) = lines.reals("gamma", 1)

@@ -5,7 +5,7 @@
     {"arrays": ..., "body": BYTES, "crc32": N, ...}     ASCII, blanks up to a multiple of 64
     the arrays, little-endian, each from a multiple of 64 on
 
-What is not asked for of a file is not read but for its checksum.
+Only the checksum reads a whole file; else the arrays are read as they are used.
 """
 
 from __future__ import annotations
@@ -28,38 +28,31 @@ if TYPE_CHECKING:
     from svmcut.files.output import Output
 
 M = TypeVar("M", LabelTreeModel, SparseLabelModel)
-_ALIGNED = 64
+_ALIGNMENT = 64
 _HEADER_LIMIT = 1 << 12
-_PIECE = 1 << 22
+_PIECE_BYTES = 1 << 22
 
 
 def check_finite(path: str, *weights: NDArray) -> None:
-    """Refuses weights that are not finite before a file is written."""
+    """Raises ModelError for weights that are not finite, before a file is written."""
     for values in weights:
         if not np.isfinite(values).all():
             raise ModelError(path, "a weight is not finite; the model is not written")
 
 
 class Layout(NamedTuple):
-    """What a file has of a model.
+    """Layout of a model in a file."""
 
-    Attributes
-    ----------
-    kinds : mapping
-        Arrays and their types, in their order.
-    optional : set
-        Arrays that may be missing, where the model has None.
-    numbers : mapping
-        Whole numbers by attributes of the model: their names in the file.
-    """
-
+    #: Arrays and their types, in their order.
     kinds: Mapping[str, str]
+    #: Arrays that may be missing, if the model has None.
     optional: frozenset[str]
+    #: Whole numbers by attributes of the model: their names in the file.
     numbers: Mapping[str, str]
 
 
 def write_arrays(first: bytes, output: Output, model: Any, layout: Layout) -> None:
-    """The whole file of a model."""
+    """Writes the whole file of a model."""
     given = {name: getattr(model, name) for name in layout.kinds}
     arrays = {
         name: np.ascontiguousarray(given[name], kind)
@@ -69,28 +62,28 @@ def write_arrays(first: bytes, output: Output, model: Any, layout: Layout) -> No
     numbers = {key: getattr(model, name) for name, key in layout.numbers.items()}
     check, size = 0, 0
     for array in arrays.values():
-        for piece in _padded(array):
+        for piece in _padded_pieces(array):
             check, size = zlib.crc32(piece, check), size + len(piece)
     lengths = {name: len(array) for name, array in arrays.items()}
     head = json.dumps({"arrays": lengths, "body": size, "crc32": check, **numbers})
     line = first + b"\n" + head.encode()
-    output.write(line + b" " * (-(len(line) + 1) % _ALIGNED) + b"\n")
+    output.write(line + b" " * (-(len(line) + 1) % _ALIGNMENT) + b"\n")
     for array in arrays.values():
-        for piece in _padded(array):
+        for piece in _padded_pieces(array):
             output.write(piece)
 
 
-def _padded(array: NDArray) -> Iterator[Any]:
-    """The bytes of an array, in pieces, up to a multiple of _ALIGNED."""
+def _padded_pieces(array: NDArray) -> Iterator[Any]:
+    """Bytes of an array in pieces, up to a multiple of _ALIGNMENT."""
     whole = array.data.cast("B")
-    for start in range(0, len(whole), _PIECE):
-        yield whole[start : start + _PIECE]
-    yield bytes(-len(whole) % _ALIGNED)
+    for start in range(0, len(whole), _PIECE_BYTES):
+        yield whole[start : start + _PIECE_BYTES]
+    yield bytes(-len(whole) % _ALIGNMENT)
 
 
 def bytes_ahead(file: BinaryIO) -> int | None:
-    """Bytes of line 2 and the arrays, of a file that stands before them; None where line 2 does not
-    say so."""
+    """Bytes of line 2 and the arrays, of a file positioned before them; None if line 2 does not
+    tell."""
     at = file.tell()
     line = file.readline(_HEADER_LIMIT)
     file.seek(at)
@@ -102,19 +95,14 @@ def bytes_ahead(file: BinaryIO) -> int | None:
 
 
 def read_arrays(path: str, first: bytes, file: BinaryIO, layout: Layout) -> dict[str, Any]:
-    """Arrays by name, without those that are not there, and numbers, by the attributes of a model.
-
-    Raises
-    ------
-    ModelError
-        For a file that is damaged or cut short.
-    """
+    """Arrays by name, without missing ones, and numbers, by the attributes of a model. Raises
+    ModelError for a file that is damaged or cut short."""
     kinds, optional, numbers = layout
     line = file.readline(_HEADER_LIMIT)
     head = _header(path, line, kinds, optional, [*numbers.values()])
     lengths: dict[str, int] = head["arrays"]
     start = len(first) + len(line)
-    body = _mapped(path, file, start, head["body"])
+    body = _map(path, file, start, head["body"])
     if zlib.crc32(body.data) != head["crc32"]:
         raise ModelError(path, "the checksum is wrong; the file is damaged")
     values: dict[str, Any] = {name: head[key] for name, key in numbers.items()}
@@ -125,18 +113,13 @@ def read_arrays(path: str, first: bytes, file: BinaryIO, layout: Layout) -> dict
         size = lengths[name] * np.dtype(kind).itemsize
         array = body[at : at + size].view(kind)
         values[name] = array if np.dtype(kind).isnative else array.astype(kind[1:])
-        at += size + -size % _ALIGNED
+        at += size + -size % _ALIGNMENT
     return values
 
 
 def model_of(path: str, kind: type[M], values: dict[str, Any]) -> M:
-    """The model of a class that has `validate`.
-
-    Raises
-    ------
-    ModelError
-        For arrays that do not fit together.
-    """
+    """Makes a model of a class that has `validate`; raises ModelError for arrays that do not fit
+    together."""
     try:
         return kind(**values).validate()
     except StateError as error:
@@ -146,7 +129,7 @@ def model_of(path: str, kind: type[M], values: dict[str, Any]) -> M:
 def _header(
     path: str, line: bytes, kinds: Mapping[str, str], optional: frozenset[str], keys: list[str]
 ) -> dict[str, Any]:
-    """Line 2, checked: which arrays there are, and the bytes that they take."""
+    """Checked line 2: the arrays, and their bytes."""
     try:
         head = json.loads(line)
         lengths = head["arrays"]
@@ -155,7 +138,7 @@ def _header(
         if not known or not all(type(number) is int and number >= 0 for number in numbers):
             raise ValueError
         sizes = [count * np.dtype(kinds[name]).itemsize for name, count in lengths.items()]
-        if sum(size + -size % _ALIGNED for size in sizes) != head["body"]:
+        if sum(size + -size % _ALIGNMENT for size in sizes) != head["body"]:
             raise ValueError
     except (ValueError, KeyError, TypeError, AttributeError):
         message = "expected a line that says which arrays follow; the file is damaged"
@@ -163,8 +146,8 @@ def _header(
     return head
 
 
-def _mapped(path: str, file: BinaryIO, start: int, size: int) -> NDArray[np.uint8]:
-    """(size,) the bytes from `start` on: of a file on disk mapped, else read."""
+def _map(path: str, file: BinaryIO, start: int, size: int) -> NDArray[np.uint8]:
+    """(size,) bytes from `start` on: mapped for a file on disk, else read."""
     try:
         file.fileno()
     except (OSError, io.UnsupportedOperation):

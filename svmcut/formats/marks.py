@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the originals do not know of a model: lines ``#@ NAME VALUE`` after the last support vector.
+"""Lines ``#@ NAME VALUE`` after the last support vector, with parts of a model that the originals
+do not know; and the encoding of a table after the lines of any format, see `svmcut.tables.lines`.
 
-The originals read no further than the number of support vectors they were told, so such a model
-stays theirs too.
-
-The encoding of the table that a model was trained on, behind the lines of any format; see
-`svmcut.tables.lines`.
+The originals read only as many support vectors as announced, so they still read such a model.
 """
 
 from __future__ import annotations
@@ -35,16 +32,16 @@ if TYPE_CHECKING:
 _START = b"#@ "
 
 
-class Marks(NamedTuple):
-    """What a format knows: for every name what its words mean, None where nothing; what a message
-    expects."""
+class MarkReaders(NamedTuple):
+    """Marks of a format: for every name a function of its words, which gives None if they are
+    wrong; and the text that messages expect."""
 
     readers: dict[str, Callable[[list[str]], Any]]
     expected: str
 
 
 def text_of(model: ScoringModel) -> bytes:
-    """The lines of a model; of what is -1 and 1, and trained for the error rate, there are none."""
+    """Lines of a model; none for the labels -1 and 1 and the error rate."""
     words = {} if model.labels is None else {"labels": [*map(label_text, model.labels)]}
     words |= {} if model.loss is None else {"loss": [model.loss]}
     if model.parameter is not None:
@@ -61,8 +58,7 @@ def text_of(model: ScoringModel) -> bytes:
 
 
 def text_of_classes(model: ClassModel, **first: list[str]) -> bytes:
-    """Those first marks and the lines of a model of classes; of classes 1 to K there are no
-    names."""
+    """The marks in `first`, and the lines of a model of classes; classes 1 to K need no names."""
     words = (
         first
         if model.names.tolist() == [*range(1, len(model.names) + 1)]
@@ -85,7 +81,7 @@ def text_of_classes(model: ClassModel, **first: list[str]) -> bytes:
 def split_certificate(
     text: bytes, read: Callable[[list[str]], tuple[float, ...] | None] | None = None
 ) -> tuple[bytes, Any]:
-    """The text without a last line of a certificate of earlier versions, and this."""
+    """The text without a last line of a certificate of earlier versions, and this certificate."""
     place = text.rfind(b"\n", 0, -1) + 1
     words = text[place:].decode("ascii", "replace").split()
     if not text.endswith(b"\n") or words[:2] != ["#@", "certificate"]:
@@ -95,7 +91,7 @@ def split_certificate(
 
 
 def certificate_words(certificate: tuple[float, ...]) -> list[str]:
-    """The numbers of a certificate as its line has them."""
+    """Numbers of a certificate in its line."""
     return [*map(number_text, certificate[:3]), *map(short_text, certificate[3:])]
 
 
@@ -119,13 +115,8 @@ def _multipliers(words: list[str]) -> tuple[float, NDArray, NDArray] | None:
 
 
 def certificate_of(path: str, known: dict[str, Any], M: int) -> tuple[float, ...] | None:
-    """The certificate among the fields of a model of M machines.
-
-    Raises
-    ------
-    ModelError
-        When it has radii of others.
-    """
+    """Certificate among the fields of a model of M machines; raises ModelError if it has another
+    number of radii."""
     certificate = known.get("certificate")
     if certificate is not None and len(certificate) not in (3, 3 + M):
         given = len(certificate) - 3
@@ -134,13 +125,8 @@ def certificate_of(path: str, known: dict[str, Any], M: int) -> tuple[float, ...
 
 
 def names_of(path: str, known: dict[str, Any], K: int, line: int) -> NDArray[np.float64]:
-    """(K,) the names of classes, of the fields of a model whose line says that there are K.
-
-    Raises
-    ------
-    ModelError
-        When there are others.
-    """
+    """(K,) names of classes, among the fields of a model whose line announces K; raises ModelError
+    for another number."""
     import numpy as np
 
     names = np.asarray(known.get("labels", np.arange(1.0, K + 1)), np.float64)
@@ -157,7 +143,7 @@ def number_text(value: float) -> str:
 
 
 def short_text(value: float) -> str:
-    """A number in eight digits where these read back as it, else with all."""
+    """A number in eight digits if these read back as it, else with all."""
     text = f"{value:.8g}"
     return text if float(text) == value else number_text(value)
 
@@ -170,16 +156,11 @@ def lines_of(marks: dict[str, list[str]]) -> bytes:
 
 
 def split(
-    path: str, text: bytes, line: int, known: Marks | None = None
+    path: str, text: bytes, line: int, known: MarkReaders | None = None
 ) -> tuple[bytes, dict[str, Any]]:
-    """The text without its last lines, where they are marks, and fields of a model that these name.
-
-    Raises
-    ------
-    ModelError
-        When a mark is unknown, stands twice or has no value of its kind; the text starts at that
-        line of the file.
-    """
+    """The text without its marks, the last lines, and the fields of a model that they name; the
+    text starts at that line of the file. Raises ModelError if a mark is unknown, repeated or has no
+    value of its kind."""
     readers, expected = known or OF_SCORES
     end, lines = len(text), []
     while end and text.endswith(b"\n", 0, end):
@@ -252,7 +233,7 @@ def _certificate(words: list[str]) -> tuple[float, float, float] | None:
 
 
 def certificates(words: list[str]) -> tuple[float, ...] | None:
-    """Of a model of several machines, which may have a radius each."""
+    """Certificate of a model of several machines, which may have one radius each."""
     numbers = _numbers(words)
     return tuple(numbers) if len(numbers) >= 3 and min(numbers[:2] + numbers[3:]) >= 0 else None
 
@@ -274,7 +255,7 @@ def _temperature(words: list[str]) -> float | None:
     return numbers[0] if len(numbers) == 1 and numbers[0] >= 0 else None
 
 
-OF_SCORES = Marks(
+OF_SCORES = MarkReaders(
     {
         "labels": _labels,
         "loss": _loss_of("LinearModel"),
@@ -289,7 +270,7 @@ OF_SCORES = Marks(
     "'#@ sigma S', '#@ certificate GAP RADIUS BIAS', '#@ multipliers C KEY:PART ..' or "
     "'#@ sigmoid A B'",
 )
-OF_CLASSES = Marks(
+OF_CLASSES = MarkReaders(
     {
         "labels": _classes,
         "bias": _bias,
@@ -300,11 +281,11 @@ OF_CLASSES = Marks(
     "'#@ labels L1 L2 ..', which rise, '#@ bias NUMBER', '#@ loss NAME', '#@ temperature T' or "
     "'#@ certificate GAP RADIUS BIAS ..'",
 )
-OF_FUNCTIONS = Marks(
+OF_FUNCTIONS = MarkReaders(
     {"labels": _classes, "temperature": _temperature, "certificate": certificates},
     "'#@ labels L1 L2 ..', which rise, '#@ temperature T' or '#@ certificate GAP RADIUS BIAS'",
 )
-OF_MACHINES = Marks(
+OF_MACHINES = MarkReaders(
     {
         "labels": _classes,
         "loss": _loss_of("KernelMulticlassModel"),
@@ -317,13 +298,13 @@ OF_MACHINES = Marks(
 )
 
 
-#: Bytes of the last line, which says how many there are, and more.
+#: Bytes that hold the last line, which counts the lines of the table.
 _TAIL = 64
 _END = b"#@ table "
 
 
 def write_table(output: Output, model: Any) -> None:
-    """The lines of a model's table, where it has one."""
+    """Writes the lines of a model's table, if it has one."""
     if getattr(model, "table", None) is not None:
         from svmcut.tables.lines import text_of
 
@@ -331,13 +312,8 @@ def write_table(output: Output, model: Any) -> None:
 
 
 def with_table(path: str, model: Any, table: Encoding) -> Any:
-    """The model of these lines.
-
-    Raises
-    ------
-    ModelError
-        Where they name fewer features or labels than it has.
-    """
+    """The model of these lines; raises ModelError if they name fewer features or labels than it
+    has."""
     columns, width = model.columns, model.n_features
     if columns is not None:
         width = int(columns[-1]) + 1 if len(columns) else 0
@@ -357,18 +333,8 @@ def with_table(path: str, model: Any, table: Encoding) -> Any:
 def split_table(
     path: str, file: BinaryIO, mapped: bool = False
 ) -> tuple[BinaryIO, Encoding | None]:
-    """What follows in a file without the lines of a table, and the encoding that they hold.
-
-    Parameters
-    ----------
-    mapped : bool
-        As of svmcut.spec.entries.Format.
-
-    Raises
-    ------
-    ModelError
-        With the line, for one that is none of these.
-    """
+    """Rest of a file without the lines of a table, and the encoding in these; `mapped` as of
+    svmcut.spec.entries.Format. Raises ModelError with the line for a wrong one."""
     if not file.seekable():
         file = io.BytesIO(file.read())
     at = file.tell()

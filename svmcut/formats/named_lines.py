@@ -19,32 +19,16 @@ if TYPE_CHECKING:
 
 
 class NamedLines:
-    """The lines of a header.
+    """The lines of a header, up to that of the word `end`, with names in `known`; path, first and
+    file as of HeaderLines.
 
-    Parameters
-    ----------
-    path, first, file
-        As of HeaderLines; the file is left behind the line of `end`.
-    end : str
-        The word of the line that ends the header.
-    known : sequence of str
-        Names that a line may have.
-
-    Attributes
-    ----------
-    next : int
-        Number of the line behind the header.
-    size : int
-        Bytes of the header.
-
-    Raises
-    ------
-    ModelError
-        For a line of another name or of one that was there before, and where the file ends. Its
-        methods raise it for values that are not those of such a name, or are missing.
+    Raises ModelError for an unknown or repeated name, and if the file ends earlier; so do the
+    methods for values that are missing or wrong.
     """
 
     def __init__(self, path: str, first: bytes, file: BinaryIO, end: str, known: Sequence[str]):
+        #: Bytes of the header.
+        #: Number of the line after the header.
         self.path, self.next, self.size = path, 1, 0
         self._values: dict[str, tuple[int, list[str]]] = {}
         line = first
@@ -67,7 +51,7 @@ class NamedLines:
             self.next += 1
 
     def refuse(self, name: str, expected: str) -> ModelError:
-        """What is wrong with the line of a name, or that there is none."""
+        """Error for a wrong or missing line of a name."""
         number, values = self._values.get(name, (None, []))
         text = " ".join(values)[:40]
         fault = f"{name} '{text}' is refused" if number else f"there is no line '{name}'"
@@ -81,7 +65,7 @@ class NamedLines:
         return values[0]
 
     def words(self, name: str) -> list[str]:
-        """What follows a name; nothing where it is not there."""
+        """Words after a name; [] if it is missing."""
         return self._values.get(name, (0, []))[1]
 
     def integer(self, name: str, most: int) -> int:
@@ -97,7 +81,7 @@ class NamedLines:
         return int(values[0])
 
     def reals(self, name: str, count: int) -> list[float]:
-        """So many finite numbers."""
+        """Finite numbers after a name, `count` of them."""
         try:
             values = [float(value) for value in self._values[name][1]]
         except (KeyError, ValueError):
@@ -107,7 +91,7 @@ class NamedLines:
         return values
 
     def classes(self) -> list[float]:
-        """The labels of the classes in the order of the file, two or more."""
+        """Labels of the classes in the order of the file, two or more."""
         count = self.integer("nr_class", 2**31 - 1)
         if count < 2:
             raise self.refuse("nr_class", "two classes or more")
@@ -121,6 +105,6 @@ class NamedLines:
 
 
 def two_labels(names: Sequence[float]) -> Labels | None:
-    """The labels of a model of two classes, of which the file has the positive one first."""
+    """Labels of a model of two classes, whose file has the positive one first."""
     positive, negative = names
     return None if (negative, positive) == SIGNS else (negative, positive)

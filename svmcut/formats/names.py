@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names of tags and features behind the last line of a model of sequences: ``#@ tag N NAME``, ``#@
-attribute N NAME``. Where features come from columns, behind them ``#@ template N LINE`` for every
-line of the template and ``#@ columns N``, with that of the tag; features that are hashes have no
-attributes, but ``#@ hash-bits N`` in front of the last of these lines. The last line may be ``#@
-temperature T``.
+"""Names of tags and features after the last line of a model of sequences: ``#@ tag N NAME``, ``#@
+attribute N NAME``.
 
-Numbers are those of the file, from 1; a name is the rest of its line, in UTF-8, and may hold
-anything but a newline.
+If features come from columns, ``#@ template N LINE`` follows for every line of the template and
+``#@ columns N``, with that of the tag; hashed features have no attributes, but ``#@ hash-bits N``
+before the last of these lines. The last line may be ``#@ temperature T``. Numbers are those of the
+file, from 1; a name is the rest of its line, in UTF-8, and may hold anything but a newline.
 """
 
 from __future__ import annotations
@@ -32,14 +31,8 @@ def write_names(
     features: int,
     temperature: float | None = None,
 ) -> None:
-    """The lines of so many tags and features, none where there are no names, and of the
-    temperature of probabilities.
-
-    Raises
-    ------
-    ModelError
-        For a name with a newline.
-    """
+    """Writes the lines of so many tags and features, none without names, and of the temperature of
+    probabilities. Raises ModelError for a name with a newline."""
     last = b"" if temperature is None else b"#@ temperature %.17g\n" % temperature
     if names is None:
         output.write(last)
@@ -63,15 +56,9 @@ def write_names(
 def split(
     path: str, text: bytes, line: int, tags: int, features: int
 ) -> tuple[bytes, Names | None, float | None]:
-    """The text, which starts at that line of the file, without its names, these, and the
-    temperature of probabilities.
-
-    Raises
-    ------
-    ModelError
-        Where a line is none of these, names are not numbered 1, 2, 3, ..., tags first, one stands
-        twice, or there is not one for every tag and feature.
-    """
+    """The text, which starts at that line of the file, without its names; the names; and the
+    temperature of probabilities. Raises ModelError for other lines, names that are not numbered 1,
+    2, 3, ..., tags first, a repeated name, and a missing one of a tag or feature."""
     end = 0 if text.startswith(_START) else text.find(b"\n" + _START) + 1
     if not end and not text.startswith(_START):
         return text, None, None
@@ -123,7 +110,7 @@ def split(
 
 
 def _temperature(line: bytes) -> float | None:
-    """The temperature that a line names; None where it is another."""
+    """Temperature in a line; None for other lines."""
     head, _, number = line.rpartition(b" ")
     if head != b"#@ temperature":
         return None
@@ -135,7 +122,7 @@ def _temperature(line: bytes) -> float | None:
 
 
 def _number_of(kind: bytes, line: bytes) -> int:
-    """The number in a line of this kind; 0 where it is another."""
+    """Number in a line of this kind; 0 for other lines."""
     words = line.split(b" ")
     named = len(words) == 3 and words[:2] == [b"#@", kind] and words[2].isdigit()
     return int(words[2]) if named else 0

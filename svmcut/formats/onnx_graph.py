@@ -31,21 +31,15 @@ if TYPE_CHECKING:
     from svmcut.files.output import Output
 
 #: Numbers of all support vectors with their zeros.
-_MOST = 200_000_000
+_MAX_NUMBERS = 200_000_000
 _KERNELS = {"linear": "LINEAR", "polynomial": "POLY", "rbf": "RBF", "sigmoid": "SIGMOID"}
-#: Of ai.onnx and ai.onnx.ml.
+#: Versions of ai.onnx and ai.onnx.ml.
 _OPSETS = {"": 13, "ai.onnx.ml": 3}
 
 
 def write(path: str, first: bytes, output: Output, model: Any, original: bool = False) -> None:
-    """The whole file; see svmcut.spec.entries.Format.
-
-    Raises
-    ------
-    UsageError
-        Without the package onnx, and for labels that are no whole numbers.
-    ModelError
-    """
+    """Writes the whole file; see svmcut.spec.entries.Format. Raises UsageError without the package
+    onnx and for labels that are no whole numbers, and ModelError."""
     try:
         import onnx
     except ImportError:
@@ -53,24 +47,24 @@ def write(path: str, first: bytes, output: Output, model: Any, original: bool = 
     graph = _Graph(path, model)
     if isinstance(model, LinearModel):
         exported.check_finite(path, model.w, np.array(model.offset))
-        graph.weights()
+        graph.add_linear()
     elif isinstance(model, MulticlassModel):
         exported.check_finite(path, model.W, model.constant)
-        graph.class_weights()
+        graph.add_linear_classes()
     elif isinstance(model, KernelModel):
         exported.check_finite(path, model.alpha, np.array(model.offset))
-        graph.one_machine()
+        graph.add_kernel()
     elif model.paired and not isinstance(model, JointKernelModel):
-        graph.pairs()
+        graph.add_kernel_pairs()
     else:
         exported.check_finite(path, model.alpha, model.b)
-        graph.machines()
-    made = graph.made(onnx)
+        graph.add_kernel_classes()
+    made = graph.build(onnx)
     output.write(made.SerializeToString())
 
 
 class _Graph:
-    """Nodes of a model, and what they give."""
+    """Nodes of the graph of a model, and their outputs."""
 
     def __init__(self, path: str, model: Any):
         self.path, self.model = path, model
@@ -80,12 +74,14 @@ class _Graph:
         last = model.n_features if model.columns is None else int(model.columns.max(initial=-1)) + 1
         self.features = last
 
-    def node(self, kind: str, inputs: str, outputs: str, ml: bool = False, **known: Any) -> None:
+    def _add_node(
+        self, kind: str, inputs: str, outputs: str, ml: bool = False, **known: Any
+    ) -> None:
         domain = "ai.onnx.ml" if ml else ""
         self._nodes.append((kind, inputs.split(), outputs.split(), domain, known))
 
-    def made(self, onnx: Any) -> Any:
-        """The model, checked."""
+    def build(self, onnx: Any) -> Any:
+        """Builds and checks the ONNX model."""
         helper, kinds = onnx.helper, onnx.TensorProto
         nodes = [
             helper.make_node(kind, inputs, outputs, domain=domain, **known)
@@ -117,53 +113,53 @@ class _Graph:
             return exported.two_names(self.path, self.model)[::-1]
         return exported.names_of(self.path, self.model)
 
-    def _labelled(self, two: bool) -> dict[str, Any]:
+    def _label_attribute(self, two: bool) -> dict[str, Any]:
         names = self._names(two)
         key = "classlabels_strings" if self.model.words else "classlabels_ints"
         return {key: names}
 
-    def weights(self) -> None:
-        """Of a linear machine."""
+    def add_linear(self) -> None:
+        """Adds a linear machine."""
         model = self.model
         w = _floats(exported.in_all_features(model.w, model.columns))
         b = float(-model.offset)
-        if not exported.is_of_classes(model):
-            self.node("LinearRegressor", "X", "scores", True, coefficients=w, intercepts=[b])
+        if not exported.has_class_signs(model):
+            self._add_node("LinearRegressor", "X", "scores", True, coefficients=w, intercepts=[b])
             self._outputs = ["scores"]
             return
         both = [*(-value for value in w), *w]
-        self.node(
+        self._add_node(
             "LinearClassifier",
             "X",
             "label scores",
             True,
             coefficients=both,
             intercepts=[-b, b],
-            **self._labelled(True),
+            **self._label_attribute(True),
         )
         self._outputs = ["label", "scores"]
 
-    def class_weights(self) -> None:
-        """Of classes with weights of their own."""
+    def add_linear_classes(self) -> None:
+        """Adds classes with their own weights."""
         model = self.model
         W = exported.in_all_features(model.W, model.columns)
-        self.node(
+        self._add_node(
             "LinearClassifier",
             "X",
             "label scores",
             True,
             coefficients=_floats(W.T.ravel()),
             intercepts=_floats(model.bias * model.constant),
-            **self._labelled(False),
+            **self._label_attribute(False),
         )
         self._outputs = ["label", "scores"]
 
-    def one_machine(self) -> None:
-        """Of a kernel: two classes, numbers, an order, or one class."""
+    def add_kernel(self) -> None:
+        """Adds a kernel machine: two classes, numbers, an order, or one class."""
         model = self.model
-        of_classes = exported.is_of_classes(model)
+        of_classes = exported.has_class_signs(model)
         every = np.arange(len(model.alpha))
-        self._machine("f" if of_classes else "scores", every, model.alpha, -model.offset)
+        self._add_kernel_sum("f" if of_classes else "scores", every, model.alpha, -model.offset)
         self._outputs = ["scores"]
         if not of_classes:
             return
@@ -171,35 +167,35 @@ class _Graph:
         kind = np.array(names) if self.model.words else np.array(names, np.int64)
         self._constants |= {"zero": np.float32(0), "negative": kind[0], "positive": kind[1]}
         self._constants["column"] = np.array([1], np.int64)
-        self.node("Neg", "f", "other")
-        self.node("Concat", "other f", "scores", axis=1)
-        self.node("Squeeze", "f column", "value")
-        self.node("Greater", "value zero", "above")
-        self.node("Where", "above positive negative", "label")
+        self._add_node("Neg", "f", "other")
+        self._add_node("Concat", "other f", "scores", axis=1)
+        self._add_node("Squeeze", "f column", "value")
+        self._add_node("Greater", "value zero", "above")
+        self._add_node("Where", "above positive negative", "label")
         self._outputs = ["label", "scores"]
 
-    def machines(self) -> None:
-        """Of classes against the rest, each a machine of its own."""
+    def add_kernel_classes(self) -> None:
+        """Adds machines of classes against the rest."""
         model = self.model
         K = len(model.names)
         for k in range(K):
             own = slice(model.starts[k], model.starts[k + 1])
-            self._machine(f"f{k}", model.places[own], model.alpha[own], -float(model.b[k]))
+            self._add_kernel_sum(f"f{k}", model.places[own], model.alpha[own], -float(model.b[k]))
         names = self._names(False)
         self._constants["names"] = np.array(names) if model.words else np.array(names, np.int64)
-        self.node("Concat", " ".join(f"f{k}" for k in range(K)), "scores", axis=1)
-        self.node("ArgMax", "scores", "best", axis=1, keepdims=0)
-        self.node("Gather", "names best", "label", axis=0)
+        self._add_node("Concat", " ".join(f"f{k}" for k in range(K)), "scores", axis=1)
+        self._add_node("ArgMax", "scores", "best", axis=1, keepdims=0)
+        self._add_node("Gather", "names best", "label", axis=0)
         self._outputs = ["label", "scores"]
 
-    def pairs(self) -> None:
-        """Of pairs of classes, with their votes."""
+    def add_kernel_pairs(self) -> None:
+        """Adds machines of pairs of classes, with their votes."""
         text = text_of(self.path, self.model)
         vectors = np.zeros((len(text.coefs), self.features))
         self._check_size(vectors.shape)
         indptr, indices, values = text.rows
         vectors[np.repeat(np.arange(len(vectors)), np.diff(indptr)), indices - 1] = values
-        self.node(
+        self._add_node(
             "SVMClassifier",
             "X",
             "label scores",
@@ -209,25 +205,25 @@ class _Graph:
             coefficients=_floats(text.coefs.T.ravel()),
             rho=[-value for value in text.rho],
             **self._kernel(),
-            **self._labelled(False),
+            **self._label_attribute(False),
         )
         self._outputs = ["label", "scores"]
 
-    def _machine(self, name: str, places: Any, alpha: Any, rho: float) -> None:
-        """A sum of kernel values and rho, of some of the support vectors."""
+    def _add_kernel_sum(self, name: str, places: Any, alpha: Any, rho: float) -> None:
+        """Adds a sum of kernel values and rho, over some of the support vectors."""
         model = self.model
         if not len(places):  # no operator takes a sum of none
             self._constants |= {f"{name}_w": np.zeros((self.features, 1), np.float32)}
             self._constants |= {f"{name}_b": np.float32(rho)}
-            self.node("MatMul", f"X {name}_w", f"{name}_0")
-            self.node("Add", f"{name}_0 {name}_b", name)
+            self._add_node("MatMul", f"X {name}_w", f"{name}_0")
+            self._add_node("Add", f"{name}_0 {name}_b", name)
             return
         self._check_size((len(places), self.features))
         part = model.support.take(np.asarray(places))
         vectors = np.zeros((len(places), self.features), np.float32)
         columns = part.indices if model.columns is None else model.columns[part.indices]
         vectors[np.repeat(np.arange(len(places)), np.diff(part.indptr)), columns] = part.data
-        self.node(
+        self._add_node(
             "SVMRegressor",
             "X",
             name,
@@ -248,7 +244,7 @@ class _Graph:
         }
 
     def _check_size(self, shape: tuple[int, int]) -> None:
-        if shape[0] * shape[1] > _MOST:
+        if shape[0] * shape[1] > _MAX_NUMBERS:
             raise UsageError(
                 "{}: ONNX has all {:,} values of each of {:,} support vectors, zeros too; that is "
                 "more than it can hold",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a model file keeps of the numbers of a model: eight digits of weights and thresholds, by an
-original of all."""
+"""Rounding of models by their files: eight digits of weights and thresholds, in an original's file
+of all numbers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def read_back(values: NDArray) -> NDArray[np.float32]:
-    """(k,) float32 these weights or features as a reader of the file gets them; not finite ones
-    stay as they are."""
+    """(k,) float32 weights or features as a reader of the file gets them; those that are not finite
+    stay."""
     with np.errstate(over="ignore"):
         narrow = np.ascontiguousarray(values, np.float32).copy()
     places = np.flatnonzero(np.isfinite(narrow) & (narrow != 0))
@@ -39,8 +39,8 @@ def read_back_number(value: float) -> float:
 
 
 def expansion_read_back(kernel: Kernel, support: Csr, original: bool = False) -> tuple[Kernel, Csr]:
-    """Kernel and support vectors as a file has them; the very same vectors where no feature
-    changes, as in svmcut's."""
+    """Kernel and support vectors as a file has them; the same vectors if no feature changes, as in
+    svmcut's."""
     if not original:
         return kernel, support
     values = support.data.copy()
@@ -58,7 +58,8 @@ def model_read_back(model: KernelModel) -> KernelModel:
 
 
 def change_in_file(model: KernelModel, kept: KernelModel) -> float:
-    """How far a sum over the support vectors is from that of the model as it is read back."""
+    """Largest difference of a sum over the support vectors to that of the model as it is read
+    back."""
     if kept.support is model.support and kept.kernel == model.kernel:
         return 0.0
     support = model.support
@@ -69,8 +70,8 @@ def change_in_file(model: KernelModel, kept: KernelModel) -> float:
 
 
 def _value_change(kernel: Kernel, largest: float) -> float:
-    """How much a kernel value changes at most when features of a z and the parameters change as in
-    a file, to first order; no |x|^2 is above `largest`."""
+    """Largest change of a kernel value when features of a z and the parameters change as in a file,
+    to first order; no |x|^2 is above `largest`."""
     if kernel.row.of_distances:  # |dK| = |k'(t)| 2 sqrt(t gamma) |dz|, and t |k'(t)| of gamma's
         return KEPT * (BY_ROOT * float(np.sqrt(kernel.gamma * largest)) + BY_PART)
     if not kernel.row.takes:

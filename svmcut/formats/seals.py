@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The last line of a model's file: a checksum of all bytes before it, beside the certificate where
-the model has one, which is about these numbers and no others.
+"""The last line of a model's file: a checksum of all bytes before it, with the certificate of these
+numbers if the model has one.
 
     #@ certificate GAP RADIUS BIAS [RADIUS ..] crc32 XXXXXXXX
     #@ crc32 XXXXXXXX
 
-The checksum is the CRC-32 of all bytes in front of `` crc32``: also of the certificate's numbers.
-Of a file of arrays, which have one of their own, it is that of the lines behind them alone.
+The checksum is the CRC-32 of all bytes before `` crc32``, so also of the certificate's numbers. A
+file of arrays, which have their own checksum, has that of the lines after them only.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ _START, _CERTIFICATE = b"#@ ", b"#@ certificate"
 _MARK = b" crc32 "
 #: Bytes at the end of a file that hold a checksum.
 _END_BYTES = 24
-#: What is said of a file that its checksum does not fit, and of one without.
+#: Warnings about a file that its checksum does not fit, and about one without checksum.
 CHANGED = "the file was changed after svmcut wrote it, as its checksum does not fit"
-PROVES_NOTHING = CHANGED + "; its certificate proves nothing"
+CHANGED_CERTIFICATE = CHANGED + "; its certificate proves nothing"
 EARLIER = (
     "the certificate in the file has no checksum, as those of earlier versions: it proves nothing; "
     "train the model again"
 )
 
 
-class Summed:
-    """An output that keeps the checksum of what is written to it."""
+class ChecksumOutput:
+    """An output that computes the checksum of the bytes written to it."""
 
     def __init__(self, output: Output):
         self._output, self.crc = output, 0
 
     def write(self, data: bytes | memoryview) -> None:
-        """As Output.write."""
+        """Writes bytes, as Output.write."""
         self.crc = zlib.crc32(data, self.crc)
         self._output.write(data)
 
@@ -56,28 +56,16 @@ class Summed:
 
 
 class Seal(NamedTuple):
-    """What the last line of a file says.
+    """Content of the last line."""
 
-    Attributes
-    ----------
-    certificate : (float, ...) or None
-        Of the model, where the checksum is right.
-    caution : str
-        What a user should know of a file that was changed; empty of others.
-    """
-
+    #: Certificate of the model, if the checksum is right.
     certificate: tuple[float, ...] | None = None
+    #: Warning about a file that was changed; "" for none.
     caution: str = ""
 
-    def put_on(self, path: str, model: Any) -> tuple[Any, str]:
-        """A model that was read without the last line, with the certificate that is about it, and
-        what a user should know.
-
-        Raises
-        ------
-        ModelError
-            Where it is no certificate of such a model.
-        """
+    def apply(self, path: str, model: Any) -> tuple[Any, str]:
+        """Returns a model that was read without the last line with its certificate, and a warning.
+        Raises ModelError if it is no certificate of such a model."""
         from svmcut.base.records import replace
 
         if self.certificate is not None:
@@ -92,20 +80,8 @@ class Seal(NamedTuple):
 
 
 def split_seal(path: str, first: bytes, file: BinaryIO, mapped: bool) -> tuple[BinaryIO, Seal]:
-    """What follows in a file behind its first line, without the last one, and what this says.
-
-    Parameters
-    ----------
-    first : bytes
-        Line 1.
-    mapped : bool
-        As of svmcut.spec.entries.Format.
-
-    Raises
-    ------
-    ModelError
-        For a certificate that is none.
-    """
+    """Rest of a file after its first line, without the last one, and the content of this; `mapped`
+    as of svmcut.spec.entries.Format. Raises ModelError for a malformed certificate."""
     if not file.seekable():
         file = io.BytesIO(file.read())
     at = file.tell()
@@ -113,21 +89,21 @@ def split_seal(path: str, first: bytes, file: BinaryIO, mapped: bool) -> tuple[B
     file.seek(max(at, end - _END_BYTES))
     tail = file.read()
     file.seek(at)
-    start = _start_of_lines(file, at, end) if mapped else at
+    start = _first_line_after_arrays(file, at, end) if mapped else at
     if _checksum(tail[tail.rfind(_MARK) :] if _MARK in tail else b"") is None:
-        return _unsealed(file, start, end)
+        return _split_unsealed(file, start, end)
     file.seek(start)
     text = file.read()
     line = text.rfind(b"\n", 0, -1) + 1
-    told = _sealed(text[line:])
-    if told is None:
+    expected = _checksum_of_line(text[line:])
+    if expected is None:
         file.seek(at)
         return file, Seal()
     before = text[: text.rfind(_MARK)]
-    plain = _ends_of_lines(first, before) if text.endswith(b"\r\n") else (first, before)
+    plain = _unix_lines(first, before) if text.endswith(b"\r\n") else (first, before)
     known = zlib.crc32(plain[1], 0 if mapped else zlib.crc32(plain[0]))
-    fits = known == told
-    seal = Seal(_numbers(path, before[line:])) if fits else _changed(before[line:])
+    fits = known == expected
+    seal = Seal(_certificate_of(path, before[line:])) if fits else _changed_seal(before[line:])
     if mapped:
         file.seek(at)
         return io.BytesIO(file.read(start - at) + text[:line]), seal
@@ -145,27 +121,27 @@ def _checksum(end: bytes) -> int | None:
         return None
 
 
-def _sealed(line: bytes) -> int | None:
-    """The checksum in a last line; None of other lines."""
+def _checksum_of_line(line: bytes) -> int | None:
+    """Checksum in a last line; None for other lines."""
     head, mark, end = line.rpartition(_MARK)
     is_last = head == b"#@" or head.startswith(_CERTIFICATE + b" ")
     return _checksum(mark + end) if is_last else None
 
 
-def _ends_of_lines(*texts: bytes) -> tuple[bytes, ...]:
-    """Texts whose lines end as svmcut writes them, where a copy gave them other ends."""
+def _unix_lines(*texts: bytes) -> tuple[bytes, ...]:
+    """Texts with the line ends of svmcut, whatever a copy made of them."""
     return tuple(text.replace(b"\r\n", b"\n") for text in texts)
 
 
-def _start_of_lines(file: BinaryIO, at: int, end: int) -> int:
-    """Where the lines behind the arrays start."""
+def _first_line_after_arrays(file: BinaryIO, at: int, end: int) -> int:
+    """Position of the lines after the arrays."""
     from svmcut.formats.mapped import bytes_ahead
 
     return min(end, at + (bytes_ahead(file) or 0))
 
 
-def _unsealed(file: BinaryIO, start: int, end: int) -> tuple[BinaryIO, Seal]:
-    """A file whose last line is none of these; lines may have been added behind it."""
+def _split_unsealed(file: BinaryIO, start: int, end: int) -> tuple[BinaryIO, Seal]:
+    """A file that does not end in a checksum; lines may have been added after it."""
     at = file.tell()
     file.seek(start)
     text = file.read() if end > start else b""
@@ -175,19 +151,19 @@ def _unsealed(file: BinaryIO, start: int, end: int) -> tuple[BinaryIO, Seal]:
         line = text.rfind(b"\n", 0, stop - 1) + 1
         if not text.startswith(_START, line, stop):
             break
-        if _sealed(text[line:stop]) is not None:
-            return io.BytesIO(text[:line] + text[stop:]), _changed(text[line:stop])
+        if _checksum_of_line(text[line:stop]) is not None:
+            return io.BytesIO(text[:line] + text[stop:]), _changed_seal(text[line:stop])
         stop = line
     return file, Seal()
 
 
-def _changed(line: bytes) -> Seal:
-    """What is said of a file with such a last line, which its checksum does not fit."""
-    return Seal(None, PROVES_NOTHING if line.startswith(_CERTIFICATE) else CHANGED)
+def _changed_seal(line: bytes) -> Seal:
+    """Seal of a file that its checksum does not fit."""
+    return Seal(None, CHANGED_CERTIFICATE if line.startswith(_CERTIFICATE) else CHANGED)
 
 
-def _numbers(path: str, line: bytes) -> tuple[float, ...] | None:
-    """Those of the certificate in front of a checksum that fits."""
+def _certificate_of(path: str, line: bytes) -> tuple[float, ...] | None:
+    """Certificate before a checksum that fits."""
     if not line.startswith(_CERTIFICATE):
         return None
     numbers = certificates(line[len(_CERTIFICATE) :].decode("ascii", "replace").split())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Binary model files of very many labels, `svmcut label sets binary 1`: arrays as
-svmcut.formats.mapped has them. docs/formats.md describes them."""
+"""Binary model files of very many labels, `svmcut label sets binary 1`: arrays as of
+svmcut.formats.mapped; docs/formats.md describes them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LAYOUT = Layout(
 def write(
     path: str, first: bytes, output: Output, model: SparseLabelModel, original: bool = False
 ) -> None:
-    """The whole file; see svmcut.spec.entries.Format."""
+    """Writes the whole file; see svmcut.spec.entries.Format."""
     check_finite(path, model.values, model.constant)
     if not model.binary:
         from svmcut.formats import label_sets
@@ -40,5 +40,5 @@ def write(
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> SparseLabelModel:
-    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
+    """Reads the model after line 1 of the file; see svmcut.spec.entries.Format."""
     return model_of(path, SparseLabelModel, read_arrays(path, first, file, _LAYOUT))

@@ -3,8 +3,8 @@
 svm_learn writes it.
 
 Eleven header lines, then one line per support vector: ``alpha index:value index:value #``. A linear
-model is one such line of weights with alpha 1, or, in V6.02, one line a support vector as with
-every kernel, with the example's comment behind the ``#``. The threshold of line 11 is subtracted
+model is one such line of weights with alpha 1, or, in V6.02, one line per support vector as with
+every kernel, with the example's comment after the ``#``. The threshold of line 11 is subtracted
 from scores. Marks may follow.
 """
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from svmcut.models import KernelModel, ScoringModel
 
 
-LINES_AT_ONCE = 1000
-#: Of a file of `write_vectors`.
+BLOCK_LINES = 1000
+#: First line of a file of `write_vectors`.
 LIGHT = b"SVM-light Version V6.02"
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> ScoringModel:
-    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
+    """Reads the model after line 1 of the file; see svmcut.spec.entries.Format."""
     return read_counted(path, first, file)[0]
 
 
 def read_counted(path: str, first: bytes, file: BinaryIO) -> tuple[ScoringModel, int]:
-    """The model of `read`, and how many support vectors its file has."""
+    """Reads the model of `read`, and the number of support vectors in its file."""
     lines = HeaderLines(path, first, file, 11)
     kernel = lines.kernel()
     highest = lines.integer(8, "the highest feature index", 0)
@@ -63,7 +63,7 @@ def write(
     model: LinearModel | KernelModel,
     original: bool = False,
 ) -> None:
-    """The whole file; see svmcut.spec.entries.Format."""
+    """Writes the whole file; see svmcut.spec.entries.Format."""
     if isinstance(model, LinearModel):
         _write_linear(path, first, output, model)
     else:
@@ -72,12 +72,13 @@ def write(
 
 
 def write_vectors(path: str, output: Output, model: KernelModel, comments: list[bytes]) -> None:
-    """A file of V6.02: support vectors of any kernel, the linear one too, each with its comment."""
+    """Writes a file of V6.02: support vectors of any kernel, the linear one too, each with its
+    comment."""
     _write_expansion(path, LIGHT, output, model, True, comments)
 
 
 def _head(path: str, model: ScoringModel, highest: int, count: int) -> str:
-    """The lines behind the kernel, of a model of so many features and support vectors."""
+    """Lines after the kernel, for a model of so many features and support vectors."""
     if model.highest_index is not None:
         highest = max(highest, min(model.highest_index, INDEX_LIMIT))
     return head_of_vectors(path, model.b, highest, model.n_documents, count)
@@ -119,7 +120,7 @@ def _write_expansion(
             b"%.32g %b#%b\n"
             % (alpha, format_pairs(columns[row], values[row], not original), comment)
         )
-        if len(lines) == LINES_AT_ONCE:
+        if len(lines) == BLOCK_LINES:
             output.write(b"".join(lines))
             lines.clear()
     output.write(b"".join(lines))

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _HEADER_LINES = 14
 _QUERY = b"qid:0 "
 #: Weights written together.
-_TOGETHER = 1 << 20
+_BLOCK_WEIGHTS = 1 << 20
 
 
 def write(
@@ -54,7 +54,7 @@ def write(
     model: MulticlassModel | JointKernelModel,
     original: bool = False,
 ) -> None:
-    """The whole file, weights rounded to float32; see svmcut.spec.entries.Format."""
+    """Writes the whole file, weights rounded to float32; see svmcut.spec.entries.Format."""
     if isinstance(model, JointKernelModel):
         return svm_multiclass_kernel.write(path, first, output, model, original)
     d, base = len(model.W), model.highest_index + (model.bias != 0)
@@ -66,8 +66,8 @@ def write(
     if model.bias:
         columns = np.append(columns, base - 1)
     output.write(b"1 " + _QUERY)
-    for start in range(0, len(model.names), max(1, _TOGETHER // max(1, d))):  # class by class
-        some = slice(start, start + max(1, _TOGETHER // max(1, d)))
+    for start in range(0, len(model.names), max(1, _BLOCK_WEIGHTS // max(1, d))):  # class by class
+        some = slice(start, start + max(1, _BLOCK_WEIGHTS // max(1, d)))
         W = finite32(path, model.W[:, some].T)
         if model.bias:
             W = np.column_stack([W, finite32(path, model.constant[some])])
@@ -81,7 +81,7 @@ def write(
 
 
 def read(path: str, first: bytes, file: BinaryIO) -> MulticlassModel | JointKernelModel:
-    """The model behind line 1 of the file; see svmcut.spec.entries.Format."""
+    """Reads the model after line 1 of the file; see svmcut.spec.entries.Format."""
     lines = HeaderLines(path, first, file, _HEADER_LINES)
     K = lines.integer(2, "the number of classes", 1)
     base = lines.integer(3, "the number of base features", 0)

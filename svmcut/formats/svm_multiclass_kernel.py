@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lines that a kernel has in model files of svm_multiclass V2.20, behind the header of 14.
+"""Lines of kernel machines in model files of svm_multiclass V2.20, after the header of 14.
 
     alpha qid:k index:value ... #          feature f of a support vector of f_k at (k - 1) F + f
 
-f_k(x) is the sum of alpha K(z, x) over the lines of class k; lines of other classes are no part of
-it.
+f_k(x) is the sum of alpha K(z, x) over the lines of class k only.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ if TYPE_CHECKING:
     from svmcut.files.output import Output
     from svmcut.models import MulticlassModel
 
-#: Losses of svm_multiclass beside 0.
+#: Losses of svm_multiclass other than 0.
 NUMBERED = [row for row in losses("multiclass").values() if row.number]
 _FIRST_LINE = 15
-_AT_ONCE = 1000
+_BLOCK_LINES = 1000
 _CLASS = re.compile(rb"([^ \n]+)( qid:(\d{1,10}) )")
 
 
@@ -43,14 +42,8 @@ def head_of(
     base: int,
     vectors: int,
 ) -> tuple[bytes, str]:
-    """The header of a model of so many base features and support vectors, before the kernel and
-    behind it.
-
-    Raises
-    ------
-    ModelError
-        When their weights could not be numbered.
-    """
+    """Header of a model of so many base features and support vectors, before the kernel and after
+    it. Raises ModelError if their weights could not be numbered."""
     K = len(model.names)
     if K * base >= INDEX_LIMIT:
         raise ModelError(
@@ -71,14 +64,13 @@ def head_of(
 
 
 def loss_of(lines: HeaderLines) -> str | None:
-    """The loss that the header names; None for the first one, and for a number that stands for
-    none."""
+    """Loss that the header names; None for the first one, and for unknown numbers."""
     number = lines.text(4).strip()
     return next((row.name for row in NUMBERED if number.decode("latin-1") == str(row.number)), None)
 
 
 def write(path: str, first: bytes, output: Output, model: JointKernelModel, original: bool) -> None:
-    """The whole file: features rounded to float32, coefficients with all digits."""
+    """Writes the whole file: features rounded to float32, coefficients with all digits."""
     support, K = model.support, len(model.names)
     values, columns = finite32(path, support.data[support.stored]), support.indices[support.stored]
     if model.columns is not None:
@@ -100,7 +92,7 @@ def write(path: str, first: bytes, output: Output, model: JointKernelModel, orig
         row = slice(bounds[place], bounds[place + 1])
         pairs = format_pairs((columns[row] + k * base).astype(np.int32), values[row], not original)
         lines.append(b"%.32g qid:%d %b#\n" % (alpha, k + 1, pairs))
-        if len(lines) == _AT_ONCE:
+        if len(lines) == _BLOCK_LINES:
             output.write(b"".join(lines))
             lines.clear()
     output.write(b"".join(lines))
@@ -108,7 +100,7 @@ def write(path: str, first: bytes, output: Output, model: JointKernelModel, orig
 
 
 def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> JointKernelModel:
-    """The model behind the header, of K classes and so many base features."""
+    """Reads the model after the header, of K classes and so many base features."""
     kernel = lines.kernel(5)
     highest = lines.integer(11, "the highest feature index", 0)
     documents = lines.integer(12, "the number of training documents", 0)
@@ -134,7 +126,7 @@ def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> Jo
         columns, features = np.unique(features.astype(np.int32), return_inverse=True)
         d = len(columns)
     rows = Csr(own.data, features.astype(np.int32), own.indptr, d, True)
-    support, places = _distinct(rows)
+    support, places = _distinct_rows(rows)
     key, where = np.unique(classes * count + places, return_inverse=True)
     weights = np.bincount(where, alpha, len(key)).astype(np.float64)
     if not np.isfinite(weights).all():
@@ -158,7 +150,7 @@ def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> Jo
 
 
 def _classes_of(path: str, text: bytes, K: int) -> tuple[list[int], bytes]:
-    """The number of the class that each line names, and the lines without it."""
+    """Number of the class that each line names, and the lines without it."""
     numbers, parts = [], []
     for number, line in enumerate(text.splitlines(keepends=True), _FIRST_LINE):
         match = _CLASS.match(line)
@@ -177,7 +169,7 @@ def _classes_of(path: str, text: bytes, K: int) -> tuple[list[int], bytes]:
 def _base_features(
     path: str, own: Csr, classes: NDArray[np.int64], base: int
 ) -> NDArray[np.integer]:
-    """The base feature of every entry of rows of these classes."""
+    """Base feature of every entry of rows of these classes."""
     features = own.indices - np.repeat(classes * base, np.diff(own.indptr))
     astray = np.flatnonzero((features < 0) | (features >= base))
     if len(astray):
@@ -187,8 +179,8 @@ def _base_features(
     return features
 
 
-def _distinct(rows: Csr) -> tuple[Csr, np.ndarray]:
-    """Rows without those that were there before, and where each is among them."""
+def _distinct_rows(rows: Csr) -> tuple[Csr, np.ndarray]:
+    """Distinct rows, and the place of each row among them."""
     known: dict[tuple[bytes, bytes], int] = {}
     bounds, places = rows.indptr.tolist(), np.empty(rows.n_rows, np.int64)
     for i in range(rows.n_rows):
