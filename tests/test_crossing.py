@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import crossings
 import numpy as np
 import pytest
-from crossings import DEV, GIVEN, TEST, TRAIN
+from crossings import DEV, GIVEN, TEST, TRAIN, file_input
 from programs import call
 
 import svmcut
 from svmcut.base.errors import UsageError
 from svmcut.formats import read_model
 from svmcut.loading import Model
-from svmcut.spec.catalog import COLUMNS, EXPORTS, INPUTS, MARKED, TASKS
+from svmcut.spec.catalog import COLUMNS, EXPORTS, INPUTS, MARKED, TABLES, TASKS
 from svmcut.spec.entries import SETS, TAGS
 from svmcut.tasks.protocol import presentation
 
@@ -135,8 +135,9 @@ class Runner:
         assert self.predictions(cell) == expected, f"{cell}: other predictions than {cell.like}"
         model = read_model(str(self.path("model")))
         for use in uses:
-            words = [self.placed(word, cell) for word in use.words]
-            words += cell.reading if {"TEST", "DEV"} & {*use.words} else []
+            told = use.words(cell) if callable(use.words) else use.words
+            words = [self.placed(word, cell) for word in told]
+            words += cell.reading if {"TEST", "DEV"} & {*told} else []
             if use.takes(cell, model):
                 self.svmcut(words)
                 use.check(self, cell)
@@ -167,8 +168,9 @@ class Runner:
 
 
 class Use(NamedTuple):
-    """One way to use a model: a command line, where @NAME is a file of the folder; which cells and
-    models it takes, as it refuses the others; and what holds then."""
+    """One way to use a model, or its rows: a command line or what makes one of a cell, where @NAME
+    is a file of the folder; which cells and models it takes, as it refuses the others; and what
+    holds then."""
 
     words: Any
     takes: Any = lambda cell, model: True
@@ -213,6 +215,28 @@ def _exports(to):
     return takes
 
 
+def _convert(cell):
+    """The command line that makes examples of the training rows."""
+    input = file_input(cell.input)
+    words = ["convert", "TRAIN", "@converted"]
+    for name, value in cell.table().items():
+        words += [f"--{name}", value]
+    if TASKS[cell.task].labels == SETS:
+        words.append("--sets")
+    return [*words, "--input", input] if input == "text" else words
+
+
+def _trains_alike(runner, cell):
+    """The examples are as many as the rows, and train for the task too."""
+    lines = runner.path("converted").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == crossings.N
+    row = TASKS[cell.task]
+    task = [] if cell.task == "rank" else ["--task", cell.task]
+    costs = ["-c", "1"] if row.has_cost else []
+    runner.svmcut([row.command, *task, *costs, *runner.paths("converted", "remade")], (0, 3))
+    runner.svmcut(["classify", *runner.paths("converted", "remade", "out")])
+
+
 CLASSIFY = ("classify", "TEST", "@model", "@out")
 USES = {
     "report": Use((*CLASSIFY, "--report", "@report"), check=_has_report),
@@ -246,6 +270,11 @@ USES = {
     "beam": Use(
         (*CLASSIFY, "--beam", "2"),
         lambda cell, model: TASKS[cell.task].labels == TAGS or getattr(model, "has_beam", False),
+    ),
+    "convert": Use(
+        _convert,
+        lambda cell, model: file_input(cell.input) in TABLES and not model.of_sequences,
+        _trains_alike,
     ),
     "inspect": Use(("inspect", "@model", "--json")),
     "inspect report": Use(
