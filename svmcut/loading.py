@@ -167,6 +167,7 @@ class Model:
         model = self.model
         if not model.of_sequences:
             return named_labels(model.predict(self._rows(X), threads), model.words)
+        _refuse_path(X)
         if model.names is not None and qid is None:
             X = list(map(list, X))
             bounds = np.concatenate([[0], np.cumsum([len(sequence) for sequence in X])]).astype(
@@ -245,8 +246,10 @@ class Model:
         write_model(os.fspath(path), self.model)
 
     def _rows(self, X: Any) -> Csr:
-        table = self.model.table
-        if table is None or not (isinstance(X, str | os.PathLike) or is_frame(X)):
+        table, is_path = self.model.table, isinstance(X, str | os.PathLike)
+        if table is None:
+            _refuse_path(X)
+        if table is None or not (is_path or is_frame(X)):
             self._check_columns(X)
             return as_rows(X)
         from svmcut.tables.encoded import TestTable, join_examples
@@ -266,6 +269,16 @@ class Model:
                 f"has {shape[1]} columns; the model was trained on {expected}; give the columns of "
                 "training, in their order",
             )
+
+
+def _refuse_path(X: Any) -> None:
+    """Refuse the path of a file where a model knows no table to read it by."""
+    if isinstance(X, str | os.PathLike):
+        raise UsageError(
+            "{}: a file is read by models of tables alone; give its rows, as "
+            "svmcut.load_svmlight_file returns them, or use svmcut classify",
+            os.fspath(X),
+        )
 
 
 def _least(model: Any) -> int:

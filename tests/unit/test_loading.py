@@ -191,3 +191,11 @@ def test_the_names_of_scikit_learn_are_found_at_the_top_too():
     assert (SVC, LinearSVR) == (compat.SVC, compat.LinearSVR)
     theirs = set(compat.__all__) - {"OneClassSVM"}  # which svmcut has of its own
     assert theirs == set(svmcut._THEIRS) and not hasattr(svmcut, "SVCs")
+
+
+@pytest.mark.parametrize("path", ["rows.svm", Path("rows.svm")])
+def test_a_path_given_to_a_model_without_a_table_says_what_to_give(path):
+    model = svmcut.train((np.eye(4), [1, -1, 1, -1]), example_cost=1.0)
+    for use in (model.predict, model.decision_function):
+        with pytest.raises(UsageError, match=r"rows.svm: a file is read by models of tables alone"):
+            use(path)
