@@ -261,7 +261,9 @@ class KernelRoom:
         early = outcome.stopped_by not in ENDS and isinstance(self.vectors.risk, ExactLineRisk)
         if (self.settings.original and not stopped) or (self.is_definite and not early):
             return outcome
-        losses = losses or losses_of(self.vectors.risk, outcome.objective.C, free_bias)
+        if losses is None:
+            C, risk = outcome.objective.C, self.vectors.risk
+            losses = losses_of(risk, C, free_bias, read_back_number)
         at_zero, b = losses(np.zeros(self.X.n_rows))
         most, model = outcome.written, outcome.model
         if self.is_definite and isinstance(model, KernelModel) and (stopped or most > at_zero):

@@ -91,8 +91,13 @@ def best_function(squared: float, s: NDArray[np.float64], losses: Losses) -> Mul
     return Multiple(t, losses(t * s)[1], primal)
 
 
-def losses_of(risk: Any, C: float, has_free_bias: bool) -> Losses:
-    """C R and the best bias, or 0, at scores without one."""
+def losses_of(
+    risk: Any, C: float, has_free_bias: bool, rounded: Callable[[float], float] = float
+) -> Losses:
+    """Make C R and the best bias, or 0, of scores without one.
+
+    rounded: a bias as the file of the model has it, of which C R is.
+    """
     if not has_free_bias:
         return lambda s: (C * risk.linearize(s).value, 0.0)
     from svmcut.risks.free_bias import FreeBias
@@ -100,7 +105,7 @@ def losses_of(risk: Any, C: float, has_free_bias: bool) -> Losses:
     bias = FreeBias(risk).bias
 
     def losses(s: NDArray[np.float64]) -> tuple[float, float]:
-        b = bias(s)
+        b = rounded(bias(s))
         return C * risk.linearize(s + b).value, b
 
     return losses

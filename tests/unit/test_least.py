@@ -141,3 +141,18 @@ def test_the_best_multiple_is_found_over_many_powers():
     assert best_multiple(lambda t: 1 + t) == (0.0, 1.0)
     t, found = best_multiple(lambda t: math.inf if t > 1e-3 else 1 - t)
     assert t == pytest.approx(1e-3, rel=1e-6) and found == pytest.approx(0.999)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_primal_of_a_file_is_that_of_the_digits_of_its_bias(kernel, tmp_path):
+    rng = np.random.default_rng(6)
+    X, centre = rng.normal(size=(20, 2)), 0.0123456789012
+    y = centre + np.append(rng.uniform(-0.1, 0.1, 18), [-0.1, 0.1])  # which one bias alone fits
+    how = KERNELS[kernel] | {"solver": "smo", "free_bias": True, "gap": 1e-2, "max_iterations": 1}
+    outcome = svmcut.train((X, y), task="regression", example_cost=811.3, **how)
+    outcome.save(tmp_path / "model")
+    read = svmcut.load(tmp_path / "model")
+    for machine, told in ((outcome, outcome.primal), (read, outcome.primal_of_file)):
+        losses = 811.3 * np.maximum(0, np.abs(y - machine.decision_function(X)) - 0.1).sum()
+        assert told == pytest.approx(losses, rel=1e-5)
+    assert losses > 1e-9
