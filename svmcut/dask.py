@@ -141,7 +141,7 @@ def train(
     unit, values = _list_in(named)
     first = named | ({unit: values[0]} if unit else {})
     settings = make_settings(task, "rank" if _has_queries(data) else USUAL, first, threads=1)
-    if should_hold_all(settings, _in_one_place(data)):
+    if should_hold_all(settings, _is_in_one_place(data)):
         asked = Asked(data, 0, None, task, weights, {**table, **first})
         pieced = _in_pieces(client, asked, cache, (unit, values), saving, callback)
         return pieced if unit else pieced[0]
@@ -156,7 +156,7 @@ def train(
         outcomes = fit_all(driver, parted, costs, saving, callback)
     finally:
         rows.close()
-    fits = _finished(outcomes, rows.warnings, driver)
+    fits = _finish(outcomes, rows.warnings, driver)
     return fits if unit else fits[0]
 
 
@@ -169,10 +169,10 @@ def _costs(
     return [(C, None) if unit == "cost" else (None, C) for C in map(float, values)]
 
 
-def _finished(
+def _finish(
     outcomes: Sequence[Any], before: Sequence[str], driver: Driver, width: int | None = None
 ) -> list[Fitted]:
-    """What is given back, with all warnings."""
+    """The results of `train`, with all warnings."""
     for outcome in outcomes:
         more = driver.underfitted(outcome)
         outcome.warnings = [*before, *driver.warnings, *outcome.warnings, *more]
@@ -187,7 +187,7 @@ def _in_pieces(
     saving: Saving,
     callback: Callable[[Progress], None] | None,
 ) -> list[Fitted]:
-    """As train, on rows that every worker holds."""
+    """Trains on rows that every worker holds; see train."""
     data, _, _, task, weights, given = asked
     own, examples, settings, idle = examples_of(data, task, weights, given, cache)
     rows = DaskRows(client)
@@ -195,7 +195,7 @@ def _in_pieces(
     driver = own.plan(examples, settings)
     share(driver, examples, client)
     outcomes = fit_all(driver, examples, _costs(driver, *lists), saving, callback)
-    return _finished(outcomes, [*idle, *rows.warnings], driver, width_of(data))
+    return _finish(outcomes, [*idle, *rows.warnings], driver, width_of(data))
 
 
 def cross_validate(
@@ -208,7 +208,7 @@ def cross_validate(
     weights: Any = None,
     **parameters: Unpack[Lists],
 ) -> Choice:
-    """As `svmcut.cross_validate`, of which workers train the cells, to the same numbers.
+    """Cross-validates as `svmcut.cross_validate` does, on workers, to the same numbers.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def _split_table(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
 
 
 def _table(data: Any, given: dict[str, Any], cache: str | None) -> TrainingTable | None:
-    """How tables are read, where the first name of a file says that it is one."""
+    """Options for reading tables, where the first name of a file says that it is one."""
     first = data if isinstance(data, str | os.PathLike) else data[0] if data else ""
     input = input_of(os.fspath(first)) if isinstance(first, str | os.PathLike) else None
     if input is None:
@@ -252,8 +252,8 @@ def _table(data: Any, given: dict[str, Any], cache: str | None) -> TrainingTable
     return TrainingTable(table_options(given), input)
 
 
-def _in_one_place(data: Any) -> bool:
-    """Whether it is one file, or rows in memory."""
+def _is_in_one_place(data: Any) -> bool:
+    """Tells whether the data is one file, or rows in memory."""
     if isinstance(data, tuple):
         return bool(data) and not is_blocks(data[0])
     return isinstance(data, str | os.PathLike) and not is_pattern(os.fspath(data))
@@ -280,7 +280,7 @@ def _list_in(named: dict[str, Any]) -> tuple[str, Sequence[Any]]:
 
 
 def _parts(client: Client, data: Any, weights: Any, settings: Any, reading: Reading) -> Files:
-    """What is trained on, and what rows of it weigh."""
+    """The files or blocks to train on, and the weights of their rows."""
     blocks = isinstance(data, tuple) and bool(data) and is_blocks(data[0])
     if isinstance(data, tuple) and data and hasattr(data[0], "__array__") and not blocks:
         raise UsageError(

@@ -85,7 +85,7 @@ class Model:
         DataError
             As `decision_function`.
         """
-        rows = self._certified(X)
+        rows = self._certified_rows(X)
         return intervals(self.model, rows, self.model.scores(rows, threads), threads)
 
     def decided(self, X: Any, threads: int = 1) -> NDArray[np.bool_]:
@@ -99,7 +99,7 @@ class Model:
         DataError
             As `decision_function`.
         """
-        rows = self._certified(X)
+        rows = self._certified_rows(X)
         decisions = certain_labels(self.model, rows, self.model.scores(rows, threads), threads)
         if decisions is None:
             raise UsageError("the model predicts numbers, which have bounds and no labels")
@@ -120,7 +120,7 @@ class Model:
             Where the model has no certificate or more than one score a row, and for a query of more
             than 20,000 rows.
         """
-        rows = self._certified(X)
+        rows = self._certified_rows(X)
         scores = self.model.scores(rows, threads)
         if scores.ndim > 1:
             raise UsageError("pairs have an order by one score a row, and the model has several")
@@ -133,7 +133,7 @@ class Model:
             np.int64,
         ).reshape(-1, 2)
 
-    def _certified(self, X: Any) -> Csr:
+    def _certified_rows(self, X: Any) -> Csr:
         if getattr(self.model, "certificate", None) is None:
             if self._caution:
                 raise UsageError("{}", self._caution)
@@ -141,7 +141,7 @@ class Model:
         return self._rows(X)
 
     def predict(self, X: Any, qid: Any = None, threads: int = 1) -> Any:
-        """What is predicted of the rows of X.
+        """Predictions of the rows of X.
 
         Parameters
         ----------
@@ -309,27 +309,27 @@ class Fitted(Outcome):
         return cls(**values, width=width)
 
     def decision_function(self, X: Any, threads: int = 1) -> NDArray[np.float64]:
-        """As `Model.decision_function`."""
+        """Scores of rows; see `Model.decision_function`."""
         return Model(self.model, self.width).decision_function(X, threads)
 
     def predict(self, X: Any, qid: Any = None, threads: int = 1) -> Any:
-        """As `Model.predict`."""
+        """Predictions of rows; see `Model.predict`."""
         return Model(self.model, self.width).predict(X, qid, threads)
 
     def bounds(self, X: Any, threads: int = 1) -> NDArray[np.float64]:
-        """As `Model.bounds`."""
+        """Bounds of scores; see `Model.bounds`."""
         return Model(self.model, self.width).bounds(X, threads)
 
     def decided(self, X: Any, threads: int = 1) -> NDArray[np.bool_]:
-        """As `Model.decided`."""
+        """Labels that are proven; see `Model.decided`."""
         return Model(self.model, self.width).decided(X, threads)
 
     def decided_pairs(self, X: Any, qid: Any, threads: int = 1) -> NDArray[np.int64]:
-        """As `Model.decided_pairs`."""
+        """Pairs whose order is proven; see `Model.decided_pairs`."""
         return Model(self.model, self.width).decided_pairs(X, qid, threads)
 
     def choose_threshold(self, X: Any, y: Any, **asked: Any) -> Model:
-        """As `Model.choose_threshold`."""
+        """This model with a threshold; see `Model.choose_threshold`."""
         return Model(self.model, self.width).choose_threshold(X, y, **asked)
 
     def save(self, path: str | os.PathLike) -> None:

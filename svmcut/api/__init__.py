@@ -138,7 +138,7 @@ def train(
 
 
 class Choice(NamedTuple):
-    """What a cross-validation chose.
+    """The choice of a cross-validation.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ def cross_validate(
 
 
 class Asked(NamedTuple):
-    """What `cross_validate` takes."""
+    """Arguments of `cross_validate`."""
 
     data: Any
     folds: int
@@ -209,7 +209,7 @@ class Asked(NamedTuple):
 
 @one_blas_thread()
 def choose(asked: Asked, search_of: Callable[..., Search] = Search) -> Choice:
-    """As cross_validate; search_of makes the Search of what that takes."""
+    """Cross-validates; search_of makes the Search of its arguments. See cross_validate."""
     data, folds, select, task, weights, given = asked
     lists = {
         name: list(values)
@@ -240,7 +240,7 @@ def choose(asked: Asked, search_of: Callable[..., Search] = Search) -> Choice:
     terms = Terms(settings.time_limit)
     values = [cell["C"] for cell in cells]
     proof = None
-    if search_of is Search and GridProof.suits(whole.settings, values, name):
+    if search_of is Search and GridProof.can_prove(whole.settings, values, name):
         proof = GridProof(len(parts))
         terms = terms._replace(taken=proof.take)
     search = search_of(own, parted, cells, parts, whole, terms)

@@ -96,7 +96,7 @@ def certified_choice(
     if validate is None:
         parts, parted, warnings = parts_of(examples, whole.settings, folds)
     else:
-        held = _held(validate, own, examples, settings)
+        held = _read_validation(validate, own, examples, settings)
         parts, parted = held_out(examples, held, whole.settings)
     limit = settings.time_limit
     search = CertifiedChoice(own, parted, Interval(low, high, most), parts, whole, limit)
@@ -124,7 +124,7 @@ def _interval(interval: Any) -> tuple[float, float]:
     return low, high
 
 
-def _held(validate: Any, own: Task, examples: Any, settings: Settings) -> Any:
+def _read_validation(validate: Any, own: Task, examples: Any, settings: Settings) -> Any:
     """The rows held out."""
     if examples.table is not None and is_frame(validate):
         from svmcut.tables.encoded import TestTable, join_examples

@@ -69,7 +69,7 @@ def fit_more(fitted: Any, data: Any, added: Any, **parameters: Unpack[Training])
     >>> more.stopped_by, bool(more.decided(X).mean() > 0.5)
     ('bounded', True)
     """
-    return _updated(fitted, data, (added, None), {**parameters})
+    return _update(fitted, data, (added, None), {**parameters})
 
 
 def forget(fitted: Any, data: Any, removed: Any, **parameters: Unpack[Training]) -> Fitted:
@@ -101,11 +101,11 @@ def forget(fitted: Any, data: Any, removed: Any, **parameters: Unpack[Training])
     >>> less.details["decided_rounds"], less.details["rows_removed"]
     (0, 3)
     """
-    return _updated(fitted, data, (None, removed), {**parameters})
+    return _update(fitted, data, (None, removed), {**parameters})
 
 
 @one_blas_thread()
-def _updated(fitted: Any, data: Any, rows: tuple[Any, Any], given: dict[str, Any]) -> Fitted:
+def _update(fitted: Any, data: Any, rows: tuple[Any, Any], given: dict[str, Any]) -> Fitted:
     until, fraction = given.pop("until_decided", None), given.pop("fraction", None)
     share = check_fraction(until, fraction)
     check_names(given)
@@ -139,7 +139,7 @@ def _updated(fitted: Any, data: Any, rows: tuple[Any, Any], given: dict[str, Any
 
 
 def _change(own: Task, examples: Any, settings: Settings, rows: tuple[Any, Any]) -> Change:
-    """What becomes of the rows of a model."""
+    """The change of the rows of a model."""
     if examples.table is not None and examples.table.encoding.columns:
         raise UsageError(
             "the columns of a table are fitted to its rows, and do not change with them; give "

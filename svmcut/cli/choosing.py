@@ -85,7 +85,7 @@ class GridChoice:
         self._values = [typed.value for typed in options.path]
         self._proof: GridProof | None = None
         self._proven: dict[str, Any] | None = None
-        proves = GridProof.suits(settings, self._values, self._measure)
+        proves = GridProof.can_prove(settings, self._values, self._measure)
         local = search_of is Search and terms.state is None
         self._is_proof_apart = proves and not local
         if proves and local:
@@ -219,7 +219,7 @@ def proven_path(
     """Lines and entries of the report on what a path of C proves of the validation errors between
     its values."""
     values, name = [typed.value for typed in options.path], TASKS[options.task].measure
-    suits = GridProof.suits(driver.settings, values, options.select or name)
+    suits = GridProof.can_prove(driver.settings, values, options.select or name)
     if held is None or not suits or len(outcomes) < len(values) or options.scheduled:
         return [], {}
     proof = GridProof(1)

@@ -116,21 +116,21 @@ class SpreadSearch(Search):
         self._client = client
 
     def run(self, look: Callable[[], None] = lambda: None) -> None:
-        open_now = [k for k, chain in enumerate(self._chains) if self._open(chain)]
+        open_now = [k for k, chain in enumerate(self._chains) if self._is_open(chain)]
 
         def arguments(k: int) -> tuple:
-            return self._chains[k], self._left(), self._standing.get(k, (0, None))
+            return self._chains[k], self._seconds_left(), self._standing.get(k, (0, None))
 
         def took(k: int, finished: list[tuple[int, dict[str, Any]]]) -> None:
             chain = self._chains[k]
             for place, result in finished:
                 self.results[chain.part][place] = result
-            if not self._open(chain):
+            if not self._is_open(chain):
                 self._standing.pop(k, None)
 
         def watched() -> None:
             look()
-            if self._left() == 0.0:
+            if self._seconds_left() == 0.0:
                 raise _Over
 
         from svmcut.distributed.engine import translate_failures  # which needs Dask

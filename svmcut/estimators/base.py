@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What estimators share: settings of their parameters, runs of the driver, and the certificate."""
+"""Common parts of estimators: settings of their parameters, runs of the driver, and the
+certificate."""
 
 from __future__ import annotations
 
@@ -225,7 +226,7 @@ class Trained(Running, BaseEstimator):
             warn(message)
         return settings
 
-    def _validated(self, X: Any, **options: Any) -> Any:
+    def _validate(self, X: Any, **options: Any) -> Any:
         """X, or X and y, as scikit-learn checks them."""
         if hasattr(X, "tocsr"):
             check_sparse(X)
@@ -252,14 +253,14 @@ class Trained(Running, BaseEstimator):
         """Rows to predict, checked once."""
         check_is_fitted(self)
         with own_words():
-            return as_rows(self._validated(X, reset=False)).validate()
+            return as_rows(self._validate(X, reset=False)).validate()
 
-    def _scored(self, X: Any, weights: Any, constants: Any) -> NDArray[np.float64]:
+    def _score_rows(self, X: Any, weights: Any, constants: Any) -> NDArray[np.float64]:
         """(n, K) scores of rows by weights (K, d); a dense matrix is read as it is, to the bytes
         that its sparse form would have."""
         check_is_fitted(self)
         with own_words():
-            X, threads = self._validated(X, reset=False), threads_of(self.n_jobs)
+            X, threads = self._validate(X, reset=False), threads_of(self.n_jobs)
             if not hasattr(X, "tocsr"):
                 W = np.ascontiguousarray(weights.T)
                 dense = multiclass.dense_scores(X, W, constants, threads)
@@ -284,7 +285,7 @@ class Trained(Running, BaseEstimator):
         """Writes a model file, with the names of classes and columns."""
         write_model(str(path), with_names(model, self, words))
 
-    def _weighed(self, data: Any, settings: Settings, weights: Any) -> tuple[Task, Any]:
+    def _apply_weights(self, data: Any, settings: Settings, weights: Any) -> tuple[Task, Any]:
         """The task, and data without what weighs 0."""
         given = None if weights is None else given_weights(weights)
         if given is not None and not given.any():
@@ -325,8 +326,8 @@ class Trained(Running, BaseEstimator):
         self._calibrated = settings.probability
 
     def _last(self, data: Examples, y: NDArray, settings: Settings) -> dict[int | None, Any]:
-        """What the last fit left by machine, where it was on the same rows and differed in C alone;
-        to be filled."""
+        """The solutions of the last fit by machine, where it was on the same rows and differed in C
+        alone; to be filled."""
         settings = replace(settings, cost=None, example_cost=None, seed=0, threads=1)
         X, known = data.X, hashlib.blake2b(repr((settings, data.X.n_features, data.X.nnz)).encode())
         weights = np.zeros(0) if data.weights is None else data.weights
@@ -361,7 +362,7 @@ class Trained(Running, BaseEstimator):
 
 
 def columns_of(model: Any, width: int) -> Any:
-    """Where the weights of a model of so many features stand among the columns of the data."""
+    """The columns of the data that the weights of a model of so many features belong to."""
     return slice(width) if model.columns is None else model.columns
 
 

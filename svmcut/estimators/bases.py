@@ -73,7 +73,7 @@ def given_tube(epsilon: Any) -> Any:
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class Running:
-    """How training goes and ends."""
+    """Parameters of training and its end."""
 
     tol: float = 1e-3
     solver: str = AUTO
@@ -93,7 +93,7 @@ class Intercept:
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class Penalised:
-    """What weights cost."""
+    """Parameters of the penalty of weights."""
 
     penalty: str = L2
     l1_ratio: float = 0.5

@@ -42,8 +42,9 @@ if TYPE_CHECKING:
     from svmcut.training.outcome import Outcome
 
 
-def with_probability(machines: Machines) -> bool:
-    """Whether there are probabilities; else an AttributeError that says how to get them."""
+def has_probability(machines: Machines) -> bool:
+    """Tells whether there are probabilities; else raises an AttributeError that says how to get
+    them."""
     if not getattr(machines, "probability", False):
         raise AttributeError(Message("there are no probabilities; fit with {probability=True}"))
     return True
@@ -67,7 +68,7 @@ class Machines(ClassifierMixin, Trained):
 
     def _fit(self, X: Any, y: Any, weights: Any = None, class_weight: Any = None) -> Self:
         """Trains the machines and keeps them."""
-        X, y = self._validated(X, y=y)
+        X, y = self._validate(X, y=y)
         check_classification_targets(y)
         if (
             not self.__sklearn_tags__().classifier_tags.multi_class
@@ -82,7 +83,7 @@ class Machines(ClassifierMixin, Trained):
         classes, codes = np.unique(y, return_inverse=True)
         weights = self._class_weights(codes, classes, class_weight, weights)
         data = Examples(rows, codes.astype(np.float64), None, None, Source("X")).validate()
-        _, data = self._weighed(data, settings, weights)
+        _, data = self._apply_weights(data, settings, weights)
         left, codes = np.unique(data.y, return_inverse=True)
         settings = self._of_several(settings, len(left))
         if self.keeps_classes and settings.task == self.task and len(left) > 1:
@@ -121,21 +122,16 @@ class Machines(ClassifierMixin, Trained):
     def _at_once(
         self, data: Examples, codes: NDArray, machines: Any, settings: Settings, starts: Any
     ) -> Iterable[Outcome | None]:
-        """What one compiled loop has trained; None for the machines that are left to drivers.
-
-        Parameters
-        ----------
-        starts : dict
-            Of `_last`, to be filled.
-        """
+        """The outcomes of machines that one compiled loop trains; None for those that are left to
+        drivers. starts: of `_last`, to be filled."""
         return itertools.repeat(None)
 
     def _class_weights(self, codes: NDArray, classes: NDArray, class_weight: Any, own: Any) -> Any:
-        """As `class_weights`."""
+        """Weights of the classes; see `class_weights`."""
         return class_weights(codes, classes, class_weight, own)
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
-        """Of Settings, for these rows."""
+        """Parameters of Settings for these rows."""
         raise NotImplementedError
 
     def _of_several(self, settings: Settings, n_classes: int) -> Settings:
@@ -159,7 +155,7 @@ class Machines(ClassifierMixin, Trained):
             (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         ]
 
-    @available_if(with_probability)
+    @available_if(has_probability)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities (n, K) of the classes, in the order of classes_; with probability=True."""
         scores = self.decision_function(X)
@@ -174,7 +170,7 @@ class Machines(ClassifierMixin, Trained):
         if not self._calibrated:
             raise NotFittedError(Message("the last fit was without {probability=True}; fit again"))
 
-    @available_if(with_probability)
+    @available_if(has_probability)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Logarithms of predict_proba."""
         with np.errstate(divide="ignore"):

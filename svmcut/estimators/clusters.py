@@ -101,7 +101,7 @@ class OnWorkers(Trained):
         self.n_features_in_ = len(getattr(self, "feature_names_in_", ())) or parted.X.n_features
         return outcome, driver
 
-    def _mapped(self, X: Any, function: Any, dtype: Any, columns: int = 1) -> Any:
+    def _map(self, X: Any, function: Any, dtype: Any, columns: int = 1) -> Any:
         """A function of rows of each block of a collection."""
         if not hasattr(X, "rechunk"):
             return X.map_partitions(_as_series, function, meta=(None, dtype))
@@ -115,7 +115,7 @@ class OnWorkers(Trained):
 
 
 def _as_series(part: Any, function: Any) -> Any:
-    """What a function says of the rows of a DataFrame, under their index."""
+    """The results of a function for the rows of a DataFrame, under their index."""
     from pandas import Series
 
     return Series(function(part), index=part.index)
@@ -167,7 +167,7 @@ class LinearSVM(OnWorkers, linear.LinearSVM):
             Where the scheduler or its workers are lost.
         """
         client = here(self.client)
-        files = self._files(client, X, y=y, weights=_checked(sample_weight))
+        files = self._files(client, X, y=y, weights=_check_weights(sample_weight))
         classes = self._classes(client, files)
         settings = self._of_parts(classes)
         outcome, driver = self._fit_parts(client, files, settings)
@@ -214,17 +214,17 @@ class LinearSVM(OnWorkers, linear.LinearSVM):
             K = len(self.classes_)
             if K > 2 and not hasattr(X, "rechunk"):
                 raise UsageError("scores of several classes are a matrix; give X.to_dask_array()")
-            return self._mapped(X, self.decision_function, np.float64, K if K > 2 else 1)
+            return self._map(X, self.decision_function, np.float64, K if K > 2 else 1)
         return super().decision_function(X)
 
     def predict(self, X: Any) -> Any:
         """(n,) classes: of a collection a collection, block by block."""
         if hasattr(X, "to_delayed"):
-            return self._mapped(X, self.predict, self.classes_.dtype)
+            return self._map(X, self.predict, self.classes_.dtype)
         return super().predict(X)
 
 
-def _checked(weights: Any) -> Any:
+def _check_weights(weights: Any) -> Any:
     """Weights in pieces, or in memory and none below 0."""
     return weights if weights is None or is_blocks(weights) else given_weights(weights)
 
@@ -266,7 +266,7 @@ class LinearSVMRegressor(OnWorkers, regression.LinearSVMRegressor):
             As of LinearSVM.fit; targets are numbers.
         """
         client = here(self.client)
-        files = self._files(client, X, y=y, weights=_checked(sample_weight))
+        files = self._files(client, X, y=y, weights=_check_weights(sample_weight))
         settings = self._settings(**self._parameters(NO_ROWS), **_OF_PARTS)
         outcome, driver = self._fit_parts(client, files, settings)
         self._keep([outcome], driver.settings)
@@ -275,7 +275,7 @@ class LinearSVMRegressor(OnWorkers, regression.LinearSVMRegressor):
     def predict(self, X: Any) -> Any:
         """(n,) numbers: of a collection a collection, block by block."""
         if hasattr(X, "to_delayed"):
-            return self._mapped(X, self.predict, np.float64)
+            return self._map(X, self.predict, np.float64)
         return super().predict(X)
 
 
@@ -328,7 +328,7 @@ class RankSVM(OnWorkers, ranking.RankSVM):
     def predict(self, X: Any) -> Any:
         """(n,) scores: of a collection a collection, block by block."""
         if hasattr(X, "to_delayed"):
-            return self._mapped(X, self.predict, np.float64)
+            return self._map(X, self.predict, np.float64)
         return super().predict(X)
 
     decision_function = predict
@@ -374,7 +374,7 @@ class MultilabelSVM(OnWorkers, structured.MultilabelSVM):
         client = here(self.client)
         if not (is_blocks(X) or hasattr(X, "shape")):
             raise UsageError("label sets train on workers from blocks of rows; give X and Y")
-        files = self._files(client, X, y=Y, weights=_checked(sample_weight))
+        files = self._files(client, X, y=Y, weights=_check_weights(sample_weight))
         sets = sets_in(client, files.paths)
         self._labels = sets.shape[1]
         for block in files.paths:
@@ -392,13 +392,13 @@ class MultilabelSVM(OnWorkers, structured.MultilabelSVM):
     def decision_function(self, X: Any) -> Any:
         """(n, K) scores: of a dask array an array, block by block."""
         if hasattr(X, "rechunk"):
-            return self._mapped(X, self.decision_function, np.float64, self._labels)
+            return self._map(X, self.decision_function, np.float64, self._labels)
         return super().decision_function(X)
 
     def predict(self, X: Any) -> Any:
         """(n, K) labels, 0 or 1: of a dask array an array, block by block."""
         if hasattr(X, "rechunk"):
-            return self._mapped(X, self.predict, np.int64, self._labels)
+            return self._map(X, self.predict, np.int64, self._labels)
         return super().predict(X)
 
 

@@ -19,7 +19,7 @@ from svmcut.data.gamma import gamma_of
 from svmcut.data.offset_features import PART, coarse_features
 from svmcut.estimators.base import MULTI_CLASS, Trained, own_words, threads_of, whole
 from svmcut.estimators.bases import Expanded, OfKernels
-from svmcut.estimators.classes import Machines, with_probability
+from svmcut.estimators.classes import Machines, has_probability
 from svmcut.estimators.regression import Regressor
 from svmcut.models import KernelMulticlassModel
 from svmcut.scoring.probabilities import couple_pairs
@@ -44,7 +44,7 @@ KERNELS = {{"polynomial": "poly"}.get(name, name): name for name in catalog.KERN
 
 
 class Expansions(OfKernels, Trained):
-    """What machines of kernels share: parameters, and sums over support vectors.
+    """Common parts of machines of kernels: parameters, and sums over support vectors.
 
     Attributes
     ----------
@@ -83,8 +83,8 @@ class Expansions(OfKernels, Trained):
         return rows
 
     def _far(self, X: Any) -> NDArray[np.float64] | None:
-        """What (d,) is taken from every row, which no value of a kernel of distances changes by:
-        the mean of columns that 32 bits would round by much of what they differ by."""
+        """The (d,) that is subtracted from every row, which changes no value of a kernel of
+        distances: the mean of columns that 32 bits would round by much of their spread."""
         row = catalog.KERNELS.get(KERNELS.get(self.kernel, ""))
         if row is None or not row.of_distances or hasattr(X, "tocsr") or X.dtype != np.float64:
             return None
@@ -95,13 +95,14 @@ class Expansions(OfKernels, Trained):
         shift[columns] = X[:, columns].mean(axis=0)
         return shift
 
-    def _validated(self, X: Any, **options: Any) -> Any:
-        """As scikit-learn checks them; what a callable kernel takes may be other than numbers."""
+    def _validate(self, X: Any, **options: Any) -> Any:
+        """Validates rows as scikit-learn does; a callable kernel may take other things than
+        numbers."""
         if not callable(self.kernel) or hasattr(X, "tocsr"):
-            return super()._validated(X, **options)
+            return super()._validate(X, **options)
         given = np.asarray(X)
         if given.dtype.kind not in "OUS":
-            return super()._validated(X, **options)
+            return super()._validate(X, **options)
         if "y" not in options:
             return given
         check_consistent_length(given, options["y"])
@@ -124,7 +125,7 @@ class Expansions(OfKernels, Trained):
             return super()._rows(X)
         check_is_fitted(self)
         with own_words():
-            X = self._validated(X, reset=False)
+            X = self._validate(X, reset=False)
             if callable(self.kernel):
                 return as_rows(self._values(X)).validate()
             return as_rows((X.toarray() if hasattr(X, "tocsr") else X) - self._shift).validate()
@@ -195,7 +196,7 @@ class Expansions(OfKernels, Trained):
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
-        """What each machine weighs them, labels included."""
+        """Coefficients of the support vectors in each machine, labels included."""
         return self._expansion()[1]
 
     def _expansion(self) -> tuple[csr_matrix, NDArray[np.float64]]:
@@ -208,9 +209,9 @@ class Expansions(OfKernels, Trained):
             coef[np.repeat(np.arange(len(first.b)), np.diff(first.starts)), first.places] = (
                 first.alpha
             )
-            return self._widened(first), coef
+            return self._widen(first), coef
         for k, machine in enumerate(self._kernel_machines):
-            parts.append(self._widened(machine))
+            parts.append(self._widen(machine))
             machine_of.append(np.full(len(machine.alpha), k))
             alphas.append(machine.alpha)
         rows = vstack(parts, "csr")
@@ -225,7 +226,7 @@ class Expansions(OfKernels, Trained):
         np.add.at(coef, (np.concatenate(machine_of), places), np.concatenate(alphas))
         return rows[np.unique(places, return_index=True)[1]], coef
 
-    def _widened(self, machine: Any) -> csr_matrix:
+    def _widen(self, machine: Any) -> csr_matrix:
         """Support vectors in the columns of X."""
         from scipy.sparse import csr_matrix
 
@@ -304,7 +305,7 @@ class KernelSVM(Expanded, Expansions, Machines):
 
     @whole
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """As LinearSVM.fit."""
+        """Fits the model; see LinearSVM.fit."""
         return self._fit(X, y, sample_weight, self.class_weight)
 
     def _of_several(self, settings: Settings, n_classes: int) -> Settings:
@@ -327,7 +328,7 @@ class KernelSVM(Expanded, Expansions, Machines):
             max_iterations=most,
         )
 
-    @available_if(with_probability)
+    @available_if(has_probability)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities (n, K) of the classes, in the order of classes_; with probability=True.
 

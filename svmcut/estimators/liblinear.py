@@ -27,7 +27,8 @@ PRIMAL = ("squared-hinge", "squared-epsilon-insensitive")
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class _Liblinear(Trained):
-    """What LinearSVC and LinearSVR share: `dual` chooses the solver, coefficients may be sparse."""
+    """Common parts of LinearSVC and LinearSVR: `dual` chooses the solver, coefficients may be
+    sparse."""
 
     C: float = 1.0
     loss: str = field(init=False)
@@ -42,7 +43,7 @@ class _Liblinear(Trained):
     solver: str = field(default=AUTO, init=False)
     n_jobs: int | None = field(default=None, init=False)
 
-    def _chosen(self) -> dict[str, Any]:
+    def _chosen_settings(self) -> dict[str, Any]:
         """The solver that `dual` asks for, and C.
 
         Raises
@@ -123,8 +124,8 @@ class LinearSVC(_Liblinear, LinearSVM):
     def _parameters(self, rows: Csr) -> dict[str, Any]:
         values = super()._parameters(rows)
         if "multiclass" in values:  # LIBLINEAR's loss of all classes at once is the hinge
-            return values | self._chosen() | {"loss": "error-rate", "solver": AUTO}
-        return values | self._chosen()
+            return values | self._chosen_settings() | {"loss": "error-rate", "solver": AUTO}
+        return values | self._chosen_settings()
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -159,4 +160,6 @@ class LinearSVR(_Liblinear, LinearSVMRegressor):
     tube: float = field(default=0.0, init=False)
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
-        return super()._parameters(rows) | self._chosen() | {"tube": given_tube(self.epsilon)}
+        return (
+            super()._parameters(rows) | self._chosen_settings() | {"tube": given_tube(self.epsilon)}
+        )

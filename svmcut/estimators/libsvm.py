@@ -19,7 +19,7 @@ from svmcut.data.arrays import given_weights
 from svmcut.estimators import one_class
 from svmcut.estimators.base import columns_of, machines_of, warn
 from svmcut.estimators.bases import finite_cost, given_tube
-from svmcut.estimators.classes import class_weights, with_probability
+from svmcut.estimators.classes import class_weights, has_probability
 from svmcut.estimators.kernel import Expansions, KernelSVM, KernelSVMRegressor
 from svmcut.models import pairs_of
 from svmcut.scoring.probabilities import couple_pairs, two_class_probabilities
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class Attributes(Expansions):
-    """What SVC and SVR share: attributes by row, and the KKT conditions to tol as the rule that
-    ends training."""
+    """Common parts of SVC and SVR: attributes by row, and the KKT conditions to tol as the rule
+    that ends training."""
 
     unsaid = (LITTLE,)  # the rule is the conditions, not that gap
     shrinking: bool = True
@@ -67,9 +67,9 @@ class Attributes(Expansions):
         self._given = X
         return super()._training_rows(X)
 
-    def _weighed(self, data: Any, settings: Settings, weights: Any) -> tuple[Task, Any]:
+    def _apply_weights(self, data: Any, settings: Settings, weights: Any) -> tuple[Task, Any]:
         weights = None if weights is None else np.maximum(weights, 0)
-        own, left = super()._weighed(data, settings, weights)
+        own, left = super()._apply_weights(data, settings, weights)
         all_there = weights is None or len(left.y) == len(data.y)  # those of weight 0 may stay
         kept = np.ones(len(data.y), bool) if all_there else weights > 0
         self._kept, self._codes = np.flatnonzero(kept), left.y
@@ -153,7 +153,7 @@ class Attributes(Expansions):
         """(n, machines) of the linear kernel."""
         check_is_fitted(self)
         coef = self._coef.toarray() if hasattr(self._coef, "tocsr") else self._coef
-        return self._scored(X, coef, self.intercept_)
+        return self._score_rows(X, coef, self.intercept_)
 
 
 @functools.cache
@@ -243,7 +243,8 @@ class SVC(Attributes, KernelSVM):
         return super()._fit(X, y, weights, class_weight)
 
     def _class_weights(self, codes: NDArray, classes: NDArray, class_weight: Any, own: Any) -> Any:
-        """As scikit-learn's SVC: "balanced" counts rows, whatever they weigh."""
+        """Weights of the classes as in scikit-learn's SVC: "balanced" counts rows, whatever they
+        weigh."""
         if isinstance(class_weight, str) and class_weight == BALANCED:
             factors = balanced_weights(codes, np.ones(len(codes)))
             weights = factors if own is None else factors * given_weights(own)
@@ -301,9 +302,9 @@ class SVC(Attributes, KernelSVM):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores (n,) of the second class; of more (n, K), or (n, pairs) with
         decision_function_shape="ovo"."""
-        return self._shaped(self._decisions(X))
+        return self._shape(self._decisions(X))
 
-    def _shaped(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _shape(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         if len(self.classes_) == 2:
             return scores[:, 0]
         if self.decision_function_shape == "ovo":
@@ -325,10 +326,10 @@ class SVC(Attributes, KernelSVM):
         decisions = self._decisions(X)
         if len(self.classes_) == 2:
             return self.classes_[(decisions[:, 0] > 0).astype(np.intp)]
-        scores = self._shaped(decisions) if self.break_ties else self._votes(decisions)
+        scores = self._shape(decisions) if self.break_ties else self._votes(decisions)
         return self.classes_[scores.argmax(axis=1)]
 
-    @available_if(with_probability)
+    @available_if(has_probability)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities (n, K) of the classes, in the order of classes_; with probability=True."""
         decisions = self._decisions(X)

@@ -100,9 +100,9 @@ class LinearMachines(Intercept, Machines):
         return coef.toarray() if hasattr(coef, "toarray") else np.asarray(coef, np.float64)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """As Machines.decision_function."""
+        """Scores of the rows; see Machines.decision_function."""
         check_is_fitted(self)
-        scores = self._scored(X, self._rows_of(), np.asarray(self.intercept_, np.float64))
+        scores = self._score_rows(X, self._rows_of(), np.asarray(self.intercept_, np.float64))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _bias(self) -> float:

@@ -70,11 +70,11 @@ class OneClassSVM(OutlierMixin, Expansions):
         ValueError, MemoryError
             That say what to do.
         """
-        X = self._validated(X)
+        X = self._validate(X)
         rows = self._training_rows(X)
         settings = self._settings(**self._parameters(rows))
         data = Examples(rows, np.ones(rows.n_rows), None, None, Source("X")).validate()
-        own, data = self._weighed(data, settings, sample_weight)
+        own, data = self._apply_weights(data, settings, sample_weight)
         outcome = self._run(own, data, settings)
         self._keep([outcome], settings)
         model: Any = outcome.model

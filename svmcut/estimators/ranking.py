@@ -82,14 +82,16 @@ class RankSVM(Trained):
         ValueError
             Without either, and wherever LinearSVM.fit does.
         """
-        X, y = self._validated(X, y=y, y_numeric=True)
+        X, y = self._validate(X, y=y, y_numeric=True)
         queries = _queries(qid, group, len(y))
         order = np.argsort(queries, kind="stable")
         rows = self._training_rows(X).validate()
         if (np.diff(queries) < 0).any():
             rows = rows.take(order)
         settings = self._settings(cost=self.C, loss=self.loss)
-        own, data = self._weighed(vector_examples(rows, y[order], queries[order]), settings, None)
+        own, data = self._apply_weights(
+            vector_examples(rows, y[order], queries[order]), settings, None
+        )
         outcome = self._run(own, data, settings)
         self.coef_ = weights_of(outcome.model, self.n_features_in_)
         return self._certify([outcome])
@@ -97,7 +99,7 @@ class RankSVM(Trained):
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Scores (n,): within a query the larger ranks first."""
         check_is_fitted(self)
-        return self._scored(X, self.coef_[None], np.zeros(1))[:, 0]
+        return self._score_rows(X, self.coef_[None], np.zeros(1))[:, 0]
 
     decision_function = predict
 

@@ -52,13 +52,13 @@ class Regressor(RegressorMixin, Trained):
         ValueError, MemoryError
             That say what to do.
         """
-        X, y = self._validated(X, y=y, y_numeric=True)
+        X, y = self._validate(X, y=y, y_numeric=True)
         rows = self._training_rows(X)
         settings = self._settings(**self._parameters(rows))
         data = Examples(
             rows, np.ascontiguousarray(y, np.float64), None, None, Source("X")
         ).validate()
-        own, data = self._weighed(data, settings, sample_weight)
+        own, data = self._apply_weights(data, settings, sample_weight)
         starts = self._last(data, data.y, settings) if self.warm_start else {}
         driver = own.plan(data, settings)
         driver.warm = starts.get(None)
@@ -68,7 +68,7 @@ class Regressor(RegressorMixin, Trained):
         return self._certify([outcome])
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
-        """Of Settings, for these rows."""
+        """Parameters of Settings for these rows."""
         raise NotImplementedError
 
     def _machines(self) -> list[ScoringModel]:
@@ -158,4 +158,4 @@ class LinearSVMRegressor(Intercept, Penalised, Regressor):
         """The number (n,) of every row."""
         check_is_fitted(self)
         constants = np.asarray(self.intercept_, np.float64).reshape(1)
-        return self._scored(X, self._weights()[None], constants)[:, 0]
+        return self._score_rows(X, self._weights()[None], constants)[:, 0]

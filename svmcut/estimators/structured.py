@@ -90,14 +90,14 @@ class MultilabelSVM(Intercept, Trained):
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Trains on rows X (n, d) and the indicator matrix Y (n, K), dense or sparse, of their
         labels."""
-        X = self._validated(X)
+        X = self._validate(X)
         bias = self.intercept_scaling if self.fit_intercept else 0.0
         settings = self._settings(
             example_cost=self.C, pairs=self.pairs, tree=self.tree, prune=self.prune, bias=bias
         )
         data = multilabel_examples(self._training_rows(X), Y)
         self._labels = len(data.names)
-        own, data = self._weighed(data, settings, sample_weight)
+        own, data = self._apply_weights(data, settings, sample_weight)
         outcome = self._run(own, data, settings)
         self._model = outcome.model
         return self._certify([outcome])
@@ -174,13 +174,13 @@ class MultilabelSVM(Intercept, Trained):
         rows, names, threads = self._rows(X), self._model.names, threads_of(self.n_jobs)
         width, n = min(int(k), len(names)), rows.n_rows
         columns, values = np.zeros((n, width), np.int64), np.full((n, width), -np.inf)
-        for start, ranked in self._ranked(rows, width, threads):
+        for start, ranked in self._rank(rows, width, threads):
             at, rank = rank_best(ranked, width)
             own = start + ranked.row[at], rank
             columns[own], values[own] = names[ranked.place[at]], ranked.score[at]
         return columns, values
 
-    def _ranked(self, rows: Csr, k: int, threads: int) -> Iterator[tuple[int, TopScores]]:
+    def _rank(self, rows: Csr, k: int, threads: int) -> Iterator[tuple[int, TopScores]]:
         """The k best labels of some rows, and others, and the first of the rows."""
         if isinstance(self._model, LabelTreeModel):
             yield 0, self._model.search(rows, max(BEAM, k), threads, k)[0]
@@ -320,7 +320,7 @@ class ChainSVM(Trained):
         bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         names = Names(tuple(map(str, self.classes_.tolist())), ())
         data = Sequences(rows, bounds, codes.astype(np.int32), Source("X"), names=names)
-        own, data = self._weighed(data, settings, sample_weight)
+        own, data = self._apply_weights(data, settings, sample_weight)
         outcome = self._run(own, data, settings)
         self._model, self.n_features_in_ = outcome.model, rows.n_features
         return self._certify([outcome])
@@ -331,18 +331,18 @@ class ChainSVM(Trained):
         tags = np.zeros(0, np.int32)
         if len(full) > 1:
             tags = self._model.tags(rows, full, threads_of(self.n_jobs))
-        return self._named(tags, bounds)
+        return self._name_tags(tags, bounds)
 
     def predict_marginals(self, X: Iterable[Any]) -> list[list[dict[Any, float]]]:
-        """Of every token the probability of every tag, as sklearn-crfsuite has them: calibrated
-        with probability=True."""
+        """The probability of every tag of every token, as in sklearn-crfsuite: calibrated with
+        probability=True."""
         p, bounds, _ = self._marginals(X)
         names = self.classes_.tolist()[: p.shape[1]]
         rows = [dict(zip(names, row, strict=True)) for row in p.tolist()]
         return [rows[start:stop] for start, stop in itertools.pairwise(bounds.tolist())]
 
     def predict_confidences(self, X: Iterable[Any]) -> list[list[float]]:
-        """Of every token the probability of the tag that `predict` gives it."""
+        """The probability of the predicted tag of every token."""
         p, bounds, tags = self._marginals(X)
         sure = p[np.arange(len(tags)), tags].tolist()
         return [sure[start:stop] for start, stop in itertools.pairwise(bounds.tolist())]
@@ -435,7 +435,7 @@ class ChainSVM(Trained):
             assert p is not None
             return p, bounds, lattice.tags()[0]
 
-    def _named(self, tags: NDArray[np.int32], bounds: NDArray[np.int64]) -> list[list[Any]]:
+    def _name_tags(self, tags: NDArray[np.int32], bounds: NDArray[np.int64]) -> list[list[Any]]:
         named = self.classes_[tags].tolist()
         return [named[start:stop] for start, stop in itertools.pairwise(bounds.tolist())]
 

@@ -77,13 +77,13 @@ class SurvivalSVM(Trained):
         ValueError, MemoryError
             That say what to do.
         """
-        X, times = self._validated(X), times_of(y)
+        X, times = self._validate(X), times_of(y)
         check_consistent_length(X, times)
         rows = self._training_rows(X)
         settings = self._settings(example_cost=self.C, loss=self.loss)
         data = Examples(rows, times, None, None, Source("X")).validate()
         check_times(times, "y")
-        own, data = self._weighed(data, settings, sample_weight)
+        own, data = self._apply_weights(data, settings, sample_weight)
         outcome = self._run(own, data, settings)
         self.coef_ = weights_of(outcome.model, self.n_features_in_)
         return self._certify([outcome])

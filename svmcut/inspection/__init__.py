@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What there is to see of a model: facts, and their text and page."""
+"""Facts of a model, and their text and page."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What there is to see of a model and of its scores: plain data, for people and for programs."""
+"""Facts of a model and of its scores: plain data, for people and for programs."""
 
 from __future__ import annotations
 
@@ -18,19 +18,10 @@ if TYPE_CHECKING:
 
 
 def facts(model: Model, top: int = 10, names: Sequence[str] | None = None) -> dict[str, Any]:
-    """What a model is, has and weighs, as plain values: numbers, texts, lists and mappings.
+    """Facts and weights of a model as plain values: numbers, texts, lists and mappings;
+    docs/inspect.md lists the keys.
 
-    Parameters
-    ----------
-    top : int
-        How many weights are named at either end.
-    names : sequence of str or None
-        Of the features, from the first on.
-
-    Returns
-    -------
-    dict
-        ``kind``, ``loss``, ``labels``, and what the kind has; docs/inspect.md lists the keys.
+    top: how many weights are named at either end. names: of the features, from the first on.
     """
     known = getattr(model, "names", None)
     if names is None and isinstance(known, Names) and not known.hash_bits:
@@ -42,13 +33,8 @@ def facts(model: Model, top: int = 10, names: Sequence[str] | None = None) -> di
 def distribution(
     scores: NDArray, groups: dict[str, NDArray[np.bool_]], bins: int = 40
 ) -> dict[str, Any]:
-    """How scores are spread in groups of rows, over bins they share; scores that are not finite are
-    left out.
-
-    Parameters
-    ----------
-    groups : dict of str to (n,) bool
-    """
+    """Histograms of scores in groups of rows, over bins they share; scores that are not finite are
+    left out."""
     finite = np.isfinite(scores)
     low, high = (
         float(part)
@@ -75,15 +61,11 @@ def distribution(
 def curves(
     positive: NDArray[np.bool_], scores: NDArray, most: int = 200
 ) -> dict[str, list[list[float]]]:
-    """Points of the ROC curve and of precision over recall, in percent; ties as in
-    svmcut.scoring.measures.
+    """Points of the ROC curve and of precision over recall, in percent, at most so many of each;
+    ties as in svmcut.scoring.measures.
 
-    Returns
-    -------
-    dict
-        ``roc``: false and true positives; ``precision_recall``: recall and precision at the ranks
-        of the positives. At most so many points of each; none where a class that a curve needs is
-        missing.
+    ``roc`` has false and true positives, ``precision_recall`` recall and precision at the ranks of
+    the positives; a curve is empty where a class that it needs is missing.
     """
     ranked = positive[np.lexsort((positive, -np.asarray(scores, np.float64)))]
     positives, n_positive, n = np.cumsum(ranked), int(positive.sum()), len(ranked)
@@ -100,12 +82,12 @@ def curves(
         corner = np.concatenate([[True], ranked[1:] != ranked[:-1], [True]])
         roc = points[corner]
     return {
-        "roc": _thinned(100 * roc, most),
-        "precision_recall": _thinned(100 * precision_recall, most),
+        "roc": _thin(100 * roc, most),
+        "precision_recall": _thin(100 * precision_recall, most),
     }
 
 
-def _thinned(points: NDArray, most: int) -> list[list[float]]:
+def _thin(points: NDArray, most: int) -> list[list[float]]:
     """Both ends and points evenly between them."""
     if len(points) > most:
         points = points[np.linspace(0, len(points) - 1, most).round().astype(np.int64)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What inspect finds as one page with pictures: no script, no other file, light or dark as the
-reader has it."""
+"""The page of inspect, with pictures: no script, no other file, light or dark as the reader has
+it."""
 
 from __future__ import annotations
 

@@ -109,14 +109,14 @@ class _Axes:
         return [10.0**k for k in range(low, high + 1, max(1, (high - low) // 5))]
 
     def x(self, value: float) -> float:
-        """Where a value stands from the left."""
+        """The position of a value from the left."""
         low, high = self._x
         return _LEFT + (WIDTH - _RIGHT - _LEFT) * (
             (value - low) / (high - low) if high > low else 0.5
         )
 
     def y(self, value: float) -> float:
-        """Where a value stands from above."""
+        """The position of a value from above."""
         low, high = self._y
         value = math.log10(value) if self._log else value
         return _TOP + _PLOT * (1 - ((value - low) / (high - low) if high > low else 0.5))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What inspect finds, for a terminal."""
+"""The text of inspect, for a terminal."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def number(value: float | None) -> str:
 
 
 def summary(document: dict[str, Any]) -> list[tuple[str, str]]:
-    """What a model is, name and value."""
+    """Names and values of the facts of a model."""
     features = document["features"]
     rows = [("Model", document["model"]), ("Kind", f"{document['kind']} ({document['format']})")]
     usual = (
@@ -72,7 +72,7 @@ def summary(document: dict[str, Any]) -> list[tuple[str, str]]:
     )
     rows.append(("Loss", document["loss"] or f"not in the file{usual}"))
     if "labels" in document:
-        rows.append(("Labels", _shortened(document["labels"])))
+        rows.append(("Labels", _shorten(document["labels"])))
     if "kernel" in document:
         name, *values = document["kernel"].items()
         rows.append(
@@ -120,14 +120,14 @@ def summary(document: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _shortened(names: Sequence[str], most: int = 20) -> str:
+def _shorten(names: Sequence[str], most: int = 20) -> str:
     return (
         ", ".join(names) if len(names) <= most else f"{len(names)}: {', '.join(names[:most])}, ..."
     )
 
 
 def weights_title(row: dict[str, Any], document: dict[str, Any]) -> str:
-    """What a list of weights is of."""
+    """The title of a list of weights."""
     kind, labels = document["kind"], document.get("labels")
     size = f"{row['weighted']} features, norm {number(row['norm'])}"
     if labels is None:
@@ -174,7 +174,7 @@ def _ends(row: dict[str, Any], name: Callable[[dict[str, Any]], str]) -> list[st
 
 
 def certificate(run: dict[str, Any]) -> list[tuple[str, str]]:
-    """What a report says of a training run, name and value."""
+    """Names and values of the facts that a report has of a training run."""
     cost = "cost" if "cost" in run else "example_cost"
     ended = (
         "converged"
@@ -196,7 +196,7 @@ def certificate(run: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def choice(proven: dict[str, Any]) -> list[tuple[str, str]]:
-    """What is proven of a choice of C, name and value."""
+    """Names and values of the proof of a choice of C."""
     trained, least = proven["trained"], proven["errors"] - proven["within"]
     rows = [
         ("C", number(proven["C"])),
@@ -246,7 +246,7 @@ def confusion_table(data: dict[str, Any]) -> list[list[str]]:
 
 
 def scores_table(scores: dict[str, Any]) -> list[list[str]]:
-    """How scores are spread, one line a group below the heads."""
+    """The distribution of scores, one line for each group below the heads."""
     table = [["of", "examples", "mean", "deviation", "least", "25 %", "median", "75 %", "most"]]
     for row in scores["groups"]:
         cells = [row["of"], str(row["examples"])]

@@ -29,11 +29,8 @@ _MARK = "# a launcher of svmcut names\n"
 def write_launchers(into: str | None, names: tuple[str, ...]) -> None:
     """Writes the programs of these names, all of LAUNCHERS without any, and says which.
 
-    Raises
-    ------
-    UsageError
-        For a name that is none, without a folder, and where a file of that name is no launcher.
-    OutputError
+    Raises UsageError for a name that is none, without a folder, and where a file of that name is no
+    launcher; and OutputError.
     """
     if into is None:
         raise UsageError("the folder is missing; give --into DIR")

@@ -30,20 +30,12 @@ IDLE = "idle"
 
 @record
 class Flag:
-    """One option of an original.
+    """One option of an original."""
 
-    Attributes
-    ----------
-    name : str
-        Key of the value.
-    type : type or Kind
-        int, float or str, or a Kind of the table of options. Integers drop what follows a decimal
-        point, as the originals do.
-    default : object
-    help : str
-    """
-
+    #: The key of the value.
     name: str
+    #: Int, float or str, or a Kind of the table of options; integers drop what follows a decimal
+    #: point, as the originals do.
     type: Any
     default: Any
     help: str = ""
@@ -51,31 +43,23 @@ class Flag:
 
 @record
 class Grammar:
-    """The command line of an original.
+    """The command line of an original."""
 
-    Attributes
-    ----------
-    program, arguments : str
-        Shown in the usage line.
-    summary : str
-        One sentence.
-    flags, long_flags : mapping of str to Flag
-        By the one character that counts: the second of ``-x``, the third of ``--x``.
-    help_characters : str
-        Second characters that ask for help.
-    least : int
-        Fewest arguments after the options.
-    other : Flag or None
-        Every long option that is none of these.
-    """
-
+    #: Shown in the usage line.
     program: str
+    #: Shown in the usage line.
     arguments: str
+    #: One sentence.
     summary: str
+    #: By the one character that counts, the second of ``-x``.
     flags: Mapping[str, Flag]
+    #: By the one character that counts, the third of ``--x``.
     long_flags: dict[str, Flag]
+    #: Second characters that ask for help.
     help_characters: str = "?"
+    #: Fewest arguments after the options.
     least: int = 2
+    #: Every long option that is none of these.
     other: Flag | None = None
 
     def usage(self) -> str:
@@ -103,31 +87,14 @@ class TextRequested(Exception):
 
 
 def read_argv(argv: list[str], grammar: Grammar) -> tuple[dict[str, Any], list[str]]:
-    """Read a command line as the originals do.
+    """Reads a command line as the originals do: values by the names of the flags, defaults
+    included, and the arguments behind the options.
 
     Options come first: the scan ends at the first argument that does not start with a dash, and at
     a lone dash. One character of an option counts, and every option takes the next argument as its
-    value.
-
-    Parameters
-    ----------
-    argv : list of str
-        Without the program's name.
-    grammar : Grammar
-
-    Returns
-    -------
-    values : dict
-        By the names of the flags, defaults included.
-    arguments : list of str
-        All that follows the options.
-
-    Raises
-    ------
-    UsageError
-        An unknown option, a missing value, a value that is no number, too few arguments.
-    TextRequested
-        For a help character, and for --help and --version, which are looked at whole.
+    value. Raises UsageError for an unknown option, a missing value, a value that is no number, and
+    too few arguments; TextRequested for a help character, and for --help and --version, which are
+    compared whole.
     """
     values = {
         flag.name: flag.default
@@ -196,46 +163,30 @@ def _convert(option: str, text: str, kind: Any) -> Any:
 
 @record
 class Program:
-    """One program of an original, which trains or scores models of a task.
+    """One program of an original, which trains or scores models of a task."""
 
-    Attributes
-    ----------
-    name : str
-        Its entry point has underscores in the place of dashes.
-    task : str
-    summary : str
-        One sentence.
-    trains : bool
-    defaults : mapping
-        Of options, where they are not the task's.
-    with_kernel : mapping
-        The same, with a kernel.
-    fixed : mapping
-        What no option changes.
-    ignores : tuple of str
-        Options that are taken and have no effect.
-    flags : mapping of str to Flag
-        Options of its own: by one character those with one dash, and by a dash and one character
-        those with two.
-    long : bool
-        Whether it has the task's options with two dashes.
-    takes_any : bool
-        Whether it takes every other option with two dashes, without effect.
-    of_light : bool
-        Whether it reads files as svm_light does.
-    """
-
+    #: Its entry point has underscores in the place of dashes.
     name: str
     task: str
+    #: One sentence.
     summary: str
     trains: bool = True
+    #: Of options, where they are not the task's.
     defaults: Mapping[str, Any] = {}
+    #: Defaults with a kernel.
     with_kernel: Mapping[str, Any] = {}
+    #: Values that no option changes.
     fixed: Mapping[str, Any] = {}
+    #: Options that are taken and have no effect.
     ignores: tuple[str, ...] = ()
+    #: Options of its own: by one character those with one dash, by a dash and one character those
+    #: with two.
     flags: Mapping[str, Flag] = {}
+    #: Whether it has the task's options with two dashes.
     long: bool = True
+    #: Whether it takes every other option with two dashes, without effect.
     takes_any: bool = False
+    #: Whether it reads files as svm_light does.
     of_light: bool = False
 
     def __call__(self, argv: list[str] | None = None) -> int:
@@ -337,7 +288,7 @@ def _grammar(program: Program, arguments: str, flags: dict[str, Flag], **more: A
 
 
 def classify_grammar(program: Program) -> Grammar:
-    """What the classifiers share, and the options of one."""
+    """The options that the classifiers share, and those of one."""
     read = "svm_light's verbosity; 1 tells what was read" if program.of_light else "no effect"
     flags = {
         "v": Flag("verbosity", int, 1, "verbosity; 0 prints the measures alone"),
@@ -409,14 +360,8 @@ def _learn(program: Program, values: dict[str, Any], arguments: list[str]) -> in
 
 
 def _without_idle_basis(options: LearnOptions) -> LearnOptions:
-    """Options without what svm_perf_learn does not look at: a basis for the linear kernel, a file
-    of vectors for none.
-
-    Raises
-    ------
-    UsageError
-        Where --t does not go with another option, whatever the kernel.
-    """
+    """Removes options that svm_perf_learn ignores: a basis for the linear kernel, a file of vectors
+    for none. Raises UsageError where --t does not go with another option, whatever the kernel."""
     from svmcut.base.records import replace
     from svmcut.cli.option_checks import check_basis
 

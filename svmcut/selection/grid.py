@@ -48,27 +48,15 @@ WAIT = 0.1
 class Crew:
     """Threads that do one job after the other; as a context it ends with them.
 
-    Parameters
-    ----------
-    jobs : list
-        Taken from its front.
-    work : callable
-        Does one; asks `check` now and then.
-    most : int
-        Threads at most.
-
-    Attributes
-    ----------
-    change : Condition
-        Told of what a job yields.
-    stopping : bool
-        Whether no job is to be gone on with.
-    working : int
-        Threads that are not over.
+    jobs: taken from its front. work: does one, and calls `check` now and then. most: the most
+    threads.
     """
 
     def __init__(self, jobs: list[Any], work: Callable[[Any], None], most: int):
         self._jobs, self._work, self._most = jobs, work, most
+        #: change: notified of what a job yields.
+        #: stopping: whether jobs are to end.
+        #: working: threads that have not ended.
         self.change, self.stopping, self.working = threading.Condition(), False, 0
         self._members: list[threading.Thread] = []
         self._ending = Ending()
@@ -174,17 +162,12 @@ def chains_of(cells: Sequence[Cell], parts: int) -> list[Chain]:
 def parts_of(data: Any, settings: Settings, K: int) -> tuple[list[Part], Settings, list[str]]:
     """The folds of K-fold cross-validation, the settings that train on them, and warnings.
 
-    Raises
-    ------
-    UsageError
-        For fewer examples, queries or sequences than folds, and fewer than two rows of one of two
-        classes.
-    DataError
-        As svmcut.data.labels.labels_of.
+    Raises UsageError for fewer examples, queries or sequences than folds, and for fewer than two
+    rows of one of two classes; DataError as svmcut.data.labels.labels_of does.
     """
     dealt, counts, path = data, np.zeros(0, int), data.source.path
     if settings.labels == TWO_CLASSES:
-        settings, positive = _named(data, settings)
+        settings, positive = _name_positive(data, settings)
         dealt = replace(data, y=positive.astype(float))
     if TASKS[settings.task].has_classes:
         counts = np.unique(dealt.y, return_counts=True)[1]
@@ -206,7 +189,7 @@ def parts_of(data: Any, settings: Settings, K: int) -> tuple[list[Part], Setting
     return [part(fold) for fold in dealt_folds], settings, warnings
 
 
-def _named(data: Any, settings: Settings) -> tuple[Settings, Any]:
+def _name_positive(data: Any, settings: Settings) -> tuple[Settings, Any]:
     """Settings that name the positive class of two, so that all parts have the same, and the rows
     of it."""
     labels = labels_of(data.y, settings.positive, data.source.path)
@@ -221,25 +204,19 @@ def _named(data: Any, settings: Settings) -> tuple[Settings, Any]:
 def held_out(data: Any, validation: Any, settings: Settings) -> tuple[list[Part], Settings]:
     """One part: trained on all data and measured on others."""
     if settings.labels == TWO_CLASSES:
-        settings = _named(data, settings)[0]
+        settings = _name_positive(data, settings)[0]
     return [lambda: (data, validation)], settings
 
 
 class Grid(NamedTuple):
-    """What the chains of a grid are trained with, wherever that is.
-
-    Attributes
-    ----------
-    settings : Settings
-        With the threads of a chain.
-    costs : list of (float or None, float or None)
-        As Driver.fit takes them, one pair a cell.
-    """
+    """The problem that the chains of a grid train, wherever that is."""
 
     task: Task
+    #: With the threads of a chain.
     settings: Settings
     cells: list[Cell]
     parts: list[Part]
+    #: Pairs for Driver.fit, one for each cell.
     costs: list[tuple[float | None, float | None]]
 
     def train(
@@ -250,19 +227,12 @@ class Grid(NamedTuple):
         observe: Callable[[int, Driver], None] = lambda at, driver: None,
         taken: Taken | None = None,
     ) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Trains the cells of a chain, and gives the place and the result of each that came to an
+        """Trains the cells of a chain, and yields the place and the result of each that came to an
         end.
 
-        Parameters
-        ----------
-        left : float or None
-            Seconds for all of them.
-        standing : (int, state)
-            The place in the chain of the first, and the state to go on from.
-        observe : callable
-            Called with the place in the chain and the driver.
-        taken : callable or None
-            As of Terms.
+        left: seconds for all of them. standing: the place in the chain of the first, and the state
+        to go on from. observe: called with the place in the chain and the driver. taken: as in
+        Terms.
         """
         train, held = self.parts[chain.part]()
         cell = self.cells[chain.cells[0]]
@@ -284,27 +254,18 @@ class Grid(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What a search is run under.
+    """The limits of a search, and the state that it begins with."""
 
-    Attributes
-    ----------
-    time_limit : float or None
-        Seconds for all that is left of it.
-    state : dict or None
-        What `state` gave in another search of the same: this one goes on from there.
-    keep : bool
-        Whether `state` will be asked for.
-    raised : bool
-        Whether a limit has grown since: chains with a model that was stopped are trained again.
-    taken : callable or None
-        Called in a thread of its own with the part, its driver, the examples held out, C and the
-        outcome of every model that is trained here.
-    """
-
+    #: Seconds for the rest of the search.
     time_limit: float | None = None
+    #: The `state` of an equal search, which this one continues.
     state: dict[str, Any] | None = None
+    #: Whether `state` will be called.
     keep: bool = False
+    #: Whether a limit has grown since: chains with a model that was stopped are trained again.
     raised: bool = False
+    #: Called in a thread of its own with the part, its driver, the examples held out, C and the
+    #: outcome of every model that is trained here.
     taken: Taken | None = None
 
 
@@ -315,25 +276,10 @@ OPEN = Terms()
 class Search:
     """Trains and measures every cell on every part.
 
-    Parameters
-    ----------
-    task : Task
-    settings : Settings
-        Checked; C and the parameters of the grid are put in their place.
-    cells : list of dict
-        As cells_of gives them.
-    parts : list of callables
-        Each gives what to train on and what to measure on.
-    whole : Driver
-        Of all examples, which says what C is there: where the loss is a sum, the weight of one
-        example's loss is the same in every part.
-    terms : Terms
-
-    Attributes
-    ----------
-    results : list of list
-        [part][cell]: measures by name, and under "done" whether training did what it was asked for;
-        None where it did not come to an end.
+    settings: checked; C and the parameters of the grid are put in their place. cells: as cells_of
+    gives them. parts: each gives examples to train on and examples to measure on. whole: the driver
+    of all examples, whose unit of C counts: where the loss is a sum, the weight of one example's
+    loss is the same in every part.
     """
 
     def __init__(
@@ -356,22 +302,24 @@ class Search:
         self._grid = Grid(task, self._settings, cells, parts, costs)
         limit = math.inf if terms.time_limit is None else terms.time_limit
         self._end = time.perf_counter() + limit
+        #: [part][cell]: measures by name, and under "done" whether training reached its stopping
+        #: rule; None where it did not come to an end.
         self.results: list[list[dict[str, Any] | None]] = [[None] * len(cells) for _ in parts]
         self._standing: dict[int, tuple[int, Any]] = {}
         if terms.state is not None:
             self._restore(terms.state)
         self._failures: dict[int, BaseException] = {}
-        jobs = [k for k, chain in enumerate(self._chains) if self._open(chain)]
+        jobs = [k for k, chain in enumerate(self._chains) if self._is_open(chain)]
         self._crew = Crew(jobs, self._work, self._threads)
 
     @property
     def done(self) -> int:
-        """How many models were measured."""
+        """The number of models that were measured."""
         return sum(result is not None for results in self.results for result in results)
 
     @property
     def size(self) -> int:
-        """How many there are to be."""
+        """The number of models in all."""
         return len(self.cells) * len(self._parts)
 
     @property
@@ -381,15 +329,8 @@ class Search:
     def run(self, look: Callable[[], None] = lambda: None) -> None:
         """Trains until all is done, or until the time is over.
 
-        Parameters
-        ----------
-        look : callable
-            Called in this thread several times a second; what it raises ends the search.
-
-        Raises
-        ------
-        Exception
-            Of the first chain that failed.
+        look: called in this thread several times a second; what it raises ends the search. Raises
+        the exception of the first chain that failed.
         """
         with self._crew as crew:
             crew.add(self._threads)
@@ -398,7 +339,7 @@ class Search:
             raise self._failures[min(self._failures)]
 
     def state(self) -> dict[str, Any]:
-        """Where the search stands, to be called from `look` or after the end."""
+        """The state of the search, for `look` or after the end."""
         standing = {
             str(k): {"at": at, "driver": driver}
             for k, (at, driver) in self._standing.copy().items()
@@ -428,9 +369,9 @@ class Search:
         return max(range(len(self.cells)), key=merit)
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """What a report says of every cell: parameters, mean and standard deviation of a measure
-        over the parts, nan where time was over before, the values, whether training did on all what
-        it was asked for."""
+        """A report of every cell: parameters, mean and standard deviation of a measure over the
+        parts (nan where time was over before), its values, and whether training reached its
+        stopping rule on all."""
         rows, best = [], self.best(name)
         for place, (cell, values) in enumerate(zip(self.cells, self.values(name), strict=True)):
             whole = len(values) == len(self._parts)
@@ -489,7 +430,7 @@ class Search:
                 for place in chain.cells:
                     own[place] = None
 
-    def _open(self, chain: Chain) -> bool:
+    def _is_open(self, chain: Chain) -> bool:
         return any(self.results[chain.part][place] is None for place in chain.cells)
 
     def _work(self, k: int) -> None:
@@ -510,13 +451,15 @@ class Search:
                 self._standing[k] = at, driver.state()
 
         standing = self._standing.get(k, (0, None))
-        results = self._grid.train(chain, self._left(), standing, observe, self._terms.taken)
+        results = self._grid.train(
+            chain, self._seconds_left(), standing, observe, self._terms.taken
+        )
         for place, result in results:
             self.results[chain.part][place] = result
-        if not self._open(chain):
+        if not self._is_open(chain):
             self._standing.pop(k, None)
 
-    def _left(self) -> float | None:
+    def _seconds_left(self) -> float | None:
         """Seconds that are left of the limit."""
         return None if self._end == math.inf else max(0.0, self._end - time.perf_counter())
 

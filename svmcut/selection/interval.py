@@ -76,8 +76,8 @@ def check_choice(settings: Settings) -> None:
 
 
 class Interval(NamedTuple):
-    """From which C is chosen, in the user's unit, and by what share of the rows another one may be
-    better."""
+    """The interval that C is chosen from, in the user's unit, and the share of the rows by which
+    another C may be better."""
 
     low: float
     high: float
@@ -85,36 +85,25 @@ class Interval(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """A point of one part: what a checkpoint keeps, and scores.
+    """A trained point of one part: numbers that a checkpoint keeps, and scores."""
 
-    Attributes
-    ----------
-    C : float
-        In the user's unit.
-    inner : float
-        In the unit of the risk.
-    gap : float
-        The relative gap that was asked for.
-    w, v : (dim,) float64
-        Primal and dual vector.
-    dual : float
-        The lower bound of v.
-    fractions : (n,) float64 or None
-        Where trainers that move alpha go on.
-    scores : (n,) float64
-        Of the rows trained on.
-    anchor : Anchor
-        Of the rows held out.
-    """
-
+    #: In the user's unit.
     C: float
+    #: C in the unit of the risk.
     inner: float
+    #: The relative gap that was asked for.
     gap: float
+    #: (dim,) the primal vector.
     w: Any
+    #: (dim,) the dual vector.
     v: Any
+    #: The lower bound of v.
     dual: float
+    #: (n,) the start of trainers that move alpha.
     fractions: Any
+    #: (n,) of the rows trained on.
     scores: NDArray[np.float64]
+    #: Of the rows held out.
     anchor: Anchor
 
 
@@ -125,14 +114,7 @@ KEPT = Trained._fields[:7]
 class Half:
     """Rows to train on and rows held out, with all that was trained there.
 
-    Parameters
-    ----------
-    driver : Driver
-        Of the rows to train on.
-    held : Examples
-        Those held out.
-    share : float
-        What these weigh together.
+    driver: of the rows to train on. held: the others. share: the share of their weights.
     """
 
     def __init__(self, driver: Driver, held: Any, share: float):
@@ -182,15 +164,13 @@ class Half:
             known = (C, inner, gap, w, np.array(lowest_point.w), float(lowest_point.lower), None)
             self.trained[C] = self.point(dict(zip(KEPT, known, strict=True)))
 
-    def recall(self, C: float, outcome: Outcome) -> bool:
-        """The same of an outcome alone; False where it has no dual vector."""
-        if outcome.below is None:
-            return False
+    def recall(self, C: float, outcome: Outcome) -> None:
+        """Takes in an outcome alone, which has a dual vector."""
+        assert outcome.below is not None
         w, (v, lower) = self._plan.weights_of(outcome.model), outcome.below
         gap = min(1.0, max(0.0, outcome.gap / max(abs(outcome.primal), 1e-300)))
         known = (C, outcome.objective.C, gap, w, np.array(v), float(lower), None)
         self.trained[C] = self.point(dict(zip(KEPT, known, strict=True)))
-        return True
 
     def point(self, kept: dict[str, Any]) -> Trained:
         """A point of what a checkpoint keeps of it."""
@@ -200,7 +180,7 @@ class Half:
         return Trained(**{key: kept[key] for key in KEPT}, scores=scores, anchor=made)
 
     def form(self) -> schemas.Check:
-        """What is kept of a point."""
+        """The schema of a point in a checkpoint."""
         element = schemas.reals(self._space.dim)
         above, n = schemas.real(0), len(self._plan.vectors.examples)
         return schemas.fields(
@@ -252,7 +232,7 @@ class Half:
         return LinearModel(np.array(weights), 0.0 - constant, self._plan.vectors.columns)
 
     def _start(self, C: float) -> tuple[float, Start] | None:
-        """What training begins with: the same point again, or the nearest below, or above."""
+        """The start of a training: the same point again, or the nearest below, or above."""
         if not self.trained:
             return None
         below = [other for other in self.trained if other <= C]
@@ -262,7 +242,8 @@ class Half:
 
 
 class Stretch(NamedTuple):
-    """What is proven between two neighbours: the least share of errors, and at which C."""
+    """Proof for the values of C between two neighbours: the least share of errors, and at which
+    C."""
 
     low: float
     high: float
@@ -270,12 +251,7 @@ class Stretch(NamedTuple):
 
 
 class Proof:
-    """What the points of all parts prove of every C between them.
-
-    Parameters
-    ----------
-    halves : list of Half
-    """
+    """Proof, from the points of all parts, for every C between them."""
 
     ends = 1.0, 1.0
 
@@ -297,15 +273,20 @@ class Proof:
         """The C that is chosen, the first of those with the fewest errors, and their share."""
         if not self._gaps:
             return self.ends[0], 1.0
-        met = {C: self._met(C) for C in sorted(self._gaps)}
+        met = {C: self._error_share(C) for C in sorted(self._gaps)}
         chosen = min(met, key=lambda C: (round(met[C], 12), C))
         return chosen, met[chosen]
 
     def points(self) -> dict[str, list[dict[str, float]]]:
-        """What was trained, and what is proven of every stretch between."""
+        """The points that were trained, and the proof for every stretch between."""
         return {
             "trained": [
-                {"C": C, "errors": self._met(C), "at_least": self._at(C), "gap": self._gaps[C]}
+                {
+                    "C": C,
+                    "errors": self._error_share(C),
+                    "at_least": self._at(C),
+                    "gap": self._gaps[C],
+                }
                 for C in sorted(self._gaps)
             ],
             "intervals": [
@@ -316,11 +297,11 @@ class Proof:
 
     @property
     def stretches(self) -> list[Stretch]:
-        """What is proven between neighbours."""
+        """The proof between neighbours."""
         return [self._stretch(*ends) for ends in itertools.pairwise(sorted(self._gaps))]
 
     def _stretch(self, low: float, high: float) -> Stretch:
-        """What is proven between two neighbours; computed once."""
+        """The proof between two neighbours; computed once."""
         if (low, high) not in self._stretches:
             places = np.geomspace(low, high, BETWEEN + 2)[1:-1].tolist()
 
@@ -344,7 +325,7 @@ class Proof:
         least = find_lowest(starts, ends, weights, low, high)
         return least._replace(weight=least.weight + sum(half.always for half in self._halves))
 
-    def _met(self, C: float) -> float:
+    def _error_share(self, C: float) -> float:
         """The share of errors of what is trained at C."""
         total = 0.0
         for half in self._halves:
@@ -356,13 +337,7 @@ class Proof:
 
 
 class GridProof(Proof):
-    """What a plain grid over C proves of the values between, without more trainings.
-
-    Parameters
-    ----------
-    parts : int
-        Of the examples.
-    """
+    """Proof, from a plain grid over C, for the values between, without more trainings."""
 
     def __init__(self, parts: int):
         super().__init__([])
@@ -370,8 +345,9 @@ class GridProof(Proof):
         self._lock, self._room = threading.Lock(), ROOM
 
     @staticmethod
-    def suits(settings: Settings, values: Sequence[float], measure: str) -> bool:
-        """Whether a grid over these values of C, chosen from by this measure, proves anything."""
+    def can_prove(settings: Settings, values: Sequence[float], measure: str) -> bool:
+        """Tells whether a grid over these values of C, with a choice by this measure, proves
+        anything."""
         s = settings
         plain = s.of_scores and s.penalty == L2 and not (s.has_kernel or s.free_bias or s.original)
         usual = s.labels == TWO_CLASSES and measure == TASKS[s.task].measure
@@ -395,10 +371,12 @@ class GridProof(Proof):
     def recall(self, driver: Driver, held: Any, known: Sequence[tuple[float, Outcome]]) -> None:
         """Takes in a path of models that one driver trained, or others did on the same examples."""
         X = cast("Any", driver.plan).space.X
-        if len(known) * (2 * X.n_features + X.n_rows) <= self._room:
+        small = len(known) * (2 * X.n_features + X.n_rows) <= self._room
+        if small and all(outcome.below is not None for _, outcome in known):
             half = Half(driver, held, 1.0)
-            if all(half.recall(C, outcome) for C, outcome in known):
-                self._found[0].append(half)
+            for C, outcome in known:
+                half.recall(C, outcome)
+            self._found[0].append(half)
 
     def finish(self, values: Sequence[float]) -> dict[str, Any] | None:
         """Keys of the report, as those of CertifiedChoice; None where values of C are missing."""
@@ -417,28 +395,11 @@ class GridProof(Proof):
 
 
 class CertifiedChoice(Proof):
-    """Trains at values of C until none between the ends can be better than the best by more than
-    a share of the rows.
+    """Trains at values of C until none between the ends can be better than the best by more than a
+    share of the rows.
 
-    Parameters
-    ----------
-    task : Task
-    settings : Settings
-        As `check_choice` leaves them, resolved.
-    interval : Interval
-    parts : list of callables
-        As svmcut.selection.grid.parts_of and held_out give them.
-    whole : Driver
-        As of svmcut.selection.grid.Search.
-    time_limit : float or None
-        Seconds.
-
-    Attributes
-    ----------
-    trainings : int
-        How many there were, of all parts.
-    stuck : str
-        Why it ended without a proof that no limit kept it from.
+    settings: as `check_choice` leaves them, resolved. parts: as svmcut.selection.grid.parts_of and
+    held_out give them. whole: as in svmcut.selection.grid.Search. time_limit: seconds.
     """
 
     def __init__(
@@ -466,16 +427,13 @@ class CertifiedChoice(Proof):
         super().__init__([])
         for train, held in (part() for part in parts):
             self._halves.append(Half(task.plan(train, settings, time_limit), held, share))
+        #: trainings: trainings of all parts.
+        #: stuck: the reason why it ended without a proof though no limit stopped it.
         self.trainings, self.stuck, self.late = 0, "", False
 
     def run(self, look: Callable[[], None] = lambda: None) -> None:
-        """Trains until the choice is proven, or the time is over.
-
-        Parameters
-        ----------
-        look : callable
-            Called in this thread several times a second; what it raises ends the run.
-        """
+        """Trains until the choice is proven, or the time is over; look: called in this thread
+        several times a second; what it raises ends the run."""
         todo = [(C, self._gap) for C in self.ends if C not in self._gaps]
         while not (self.late or self.stuck):
             for C, gap in todo:
@@ -488,12 +446,12 @@ class CertifiedChoice(Proof):
 
     @property
     def complete(self) -> bool:
-        """Whether it ended with a proof."""
+        """True once it has ended with a proof."""
         return self.proven
 
     @property
     def proven(self) -> bool:
-        """Whether no C can be better than the best by more than that share."""
+        """True when no C can be better than the best by more than that share."""
         return self.slack <= self.most + 1e-12
 
     @property
@@ -502,7 +460,7 @@ class CertifiedChoice(Proof):
         return self._gaps.get(self.best[0], self._gap)
 
     def state(self) -> dict[str, Any]:
-        """Where the choice stands, to be called from `look` or after the end."""
+        """The state of the choice, for `look` or after the end."""
         return {
             "trainings": self.trainings,
             "gaps": [[C, gap] for C, gap in self._gaps.items()],
@@ -558,7 +516,7 @@ class CertifiedChoice(Proof):
         look()
 
     def _next(self) -> list[tuple[float, float]]:
-        """What to train next: ends of the worst stretch known too loosely, or C halfway."""
+        """The trainings to do next: ends of the worst stretch known too loosely, or C halfway."""
         low, high, _ = min(self.stretches, key=lambda stretch: stretch.lowest.weight)
         floor = self.best[1] - self.most
         loose = [C for C in (low, high) if self._at(C) < floor - 1e-12]

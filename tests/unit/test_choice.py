@@ -150,7 +150,7 @@ def test_a_plain_grid_says_what_it_proves(folds):
     else:
         parts, settings, _ = parts_of(train, driver.settings, folds)
     values = np.geomspace(0.02, 0.2, 16).tolist()
-    assert GridProof.suits(driver.settings, values, "accuracy")
+    assert GridProof.can_prove(driver.settings, values, "accuracy")
     proof, searches = GridProof(len(parts)), []
     for taken in (proof.take, None):
         found = Search(TASK, settings, cells_of(values, {}), parts, driver, Terms(taken=taken))
@@ -171,9 +171,9 @@ def test_no_grid_proves_what_is_no_sum_of_two_classes():
         {"loss": "f1", "cost": 1.0},
         {"penalty": "l1", "loss": "logistic"},
     ):
-        assert not GridProof.suits(plain(Settings(**how)), [0.1, 1.0], "accuracy")
-    assert not GridProof.suits(plain(Settings()), [0.1, 1.0], "f1")
-    assert not GridProof.suits(plain(Settings()), [0.1, 0.1], "accuracy")
+        assert not GridProof.can_prove(plain(Settings(**how)), [0.1, 1.0], "accuracy")
+    assert not GridProof.can_prove(plain(Settings()), [0.1, 1.0], "f1")
+    assert not GridProof.can_prove(plain(Settings()), [0.1, 0.1], "accuracy")
     empty = GridProof(2)
     assert empty.finish([0.1, 1.0]) is None
 

@@ -10,7 +10,7 @@ import pytest
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.originals.svm_light import machines
-from svmcut.originals.svm_light.classes import RIGHT, UNDECIDED, WRONG, decided, scores_without
+from svmcut.originals.svm_light.classes import RIGHT, UNDECIDED, WRONG, decide, scores_without
 from svmcut.originals.svm_light.machines import MachineProblem
 
 KERNELS = (Kernel("rbf", gamma=0.5), Kernel(), Kernel("polynomial", degree=2))
@@ -48,7 +48,7 @@ def test_scores_are_those_of_training_without_the_row(rng, kernel, free):
 def test_rows_without_alpha_are_right_and_those_with_large_losses_are_wrong(rng, kernel):
     problem = problem_of(rng, kernel)
     machine = problem.train()
-    found = decided(problem, machine, 1.0, None)
+    found = decide(problem, machine, 1.0, None)
     assert {RIGHT, WRONG, UNDECIDED} == set(found.tolist())
     for row in np.flatnonzero(found != UNDECIDED):
         assert (problem.y[row] * anew(problem, row) > 0) == (found[row] == RIGHT)
@@ -57,10 +57,10 @@ def test_rows_without_alpha_are_right_and_those_with_large_losses_are_wrong(rng,
 def test_a_larger_rho_leaves_more_to_training(rng):
     problem = problem_of(rng, KERNELS[0])
     machine = problem.train()
-    open_rows = [decided(problem, machine, 1.0, rho) == UNDECIDED for rho in (0.5, 1.0, 2.0, None)]
+    open_rows = [decide(problem, machine, 1.0, rho) == UNDECIDED for rho in (0.5, 1.0, 2.0, None)]
     for fewer, more in pairwise(open_rows):
         assert (fewer <= more).all() and fewer.sum() < more.sum()
-    sure = decided(problem, machine, 1.0, 2.0)
+    sure = decide(problem, machine, 1.0, 2.0)
     for row in np.flatnonzero(sure == RIGHT):
         assert problem.y[row] * anew(problem, row) > 0
 

@@ -10,7 +10,7 @@ from svmcut.base.errors import ModelError
 from svmcut.formats.library_text import KernelText, LinearText, read_kernel, read_linear
 from svmcut.originals.libs import predicting, svm_predict
 from svmcut.originals.libs.linear_machines import joint_support
-from svmcut.originals.libs.rows import Rows, classes_of, folds, taken, whole_labels
+from svmcut.originals.libs.rows import Rows, classes_of, folds, take_rows, whole_labels
 from svmcut.originals.libs.svm_predict import Expansion, one_class_probabilities
 from svmcut.originals.libs.words import Refused, integer_of, kind_of, leading_options, real_of
 
@@ -183,9 +183,9 @@ def test_sums_of_kernel_values(model, sparse, monkeypatch):
 
 def test_rows_are_taken():
     rows = Rows(np.arange(3.0), *ROWS[:1], *ROWS[1:])
-    found = taken(rows, np.array([2, 0]))
+    found = take_rows(rows, np.array([2, 0]))
     assert found.labels.tolist() == [2, 0] and found.indices.tolist() == [4, 1, 9]
-    assert taken(rows, np.array([False, True, False])).indptr.tolist() == [0, 0]
+    assert take_rows(rows, np.array([False, True, False])).indptr.tolist() == [0, 0]
 
 
 def test_a_correlation_is_rounded_row_by_row():

@@ -53,37 +53,35 @@ if TYPE_CHECKING:
 
 @record
 class Svm:
-    """What to train.
+    """The options of svm-train."""
 
-    Attributes
-    ----------
-    svm, kernel, degree : int
-        -s, -t, -d
-    gamma, coef0, cost, nu, tube, tolerance, cache : float
-        -g, -r, -c, -n, -p, -e, -m
-    probability : bool
-        -b
-    weights : dict of int to float
-        -wi
-    say : callable
-        Prints what training reports.
-    path : str
-        Of the training file.
-    """
-
+    #: -s.
     svm: int
+    #: -t.
     kernel: int
+    #: -d.
     degree: int
+    #: -g.
     gamma: float
+    #: -r.
     coef0: float
+    #: -c.
     cost: float
+    #: -n.
     nu: float
+    #: -p.
     tube: float
+    #: -e.
     tolerance: float
+    #: -m.
     cache: float
+    #: -b.
     probability: bool
+    #: -wi.
     weights: dict[int, float]
+    #: Prints reports of training.
     say: Callable[[str], None]
+    #: Of the training file.
     path: str
 
     @property
@@ -108,31 +106,24 @@ class Machine(NamedTuple):
 
 
 class Data(NamedTuple):
-    """Rows as solvers take them.
+    """Rows as solvers take them."""
 
-    Attributes
-    ----------
-    rows : Rows
-        The whole file's.
-    X : Csr
-        Nothing but rows of ones where kernel values are given.
-    own : (n,) int
-        Which rows of the file these are.
-    K : (N, N) float64, of many rows float32, or None
-        Kernel values of all rows of the file, where they are given.
-    """
-
+    #: Of the whole file.
     rows: Rows
+    #: Rows of ones alone where kernel values are given.
     X: Csr
+    #: (n,) places of these rows in the file.
     own: NDArray[np.intp]
+    #: (N, N) kernel values of all rows of the file, where they are given; float32 for many rows.
     K: NDArray | None = None
 
     def take(self, places: NDArray) -> Data:
         """Some of the rows."""
         return Data(self.rows, self.X.take(places), self.own[places], self.K)
 
-    def given(self, copies: int = 1) -> dict[str, Any]:
-        """What a problem knows of kernel values that are given; its rows may stand there twice."""
+    def kernel_values(self, copies: int = 1) -> dict[str, Any]:
+        """Arguments of a problem for kernel values that are given; its rows may stand there
+        twice."""
         if self.K is None:
             return {}
         values, places = self.K, self.own
@@ -208,16 +199,16 @@ def fit(data: Data, y: NDArray, v: NDArray, options: Svm) -> Machine:
     late: list[str] = []
     if options.svm in (C_SVC, EPSILON_SVR):
         problem = _problem(data, y, v, options)
-        run, idle = _followed(Smo(*how), problem, options)
+        run, idle = _follow(Smo(*how), problem, options)
         machine, late = _settle_stopped(run, _of_cost(run), data, options, _make_losses(problem))
         lines = _lines_of_cost(run, machine, problem)
     else:
         nu, least = _nu_problem(data, y, options), 0.0
-        run, idle = _followed(NuSmo(*how), nu, options)
+        run, idle = _follow(NuSmo(*how), nu, options)
         if options.svm == NU_SVC and not run.has_margin:
             # w = 0 is best, which says nothing of rows: what is left at LIBSVM's tolerance does
             least = options.tolerance
-            run, idle = _followed(NuSmo(*how), replace(nu, gap=None), options)
+            run, idle = _follow(NuSmo(*how), replace(nu, gap=None), options)
             late.append(f"WARNING: -n {options.nu:g} leaves no margin between two classes")
         machine, lines = _of_nu(run, nu, data, options, least, late)
     count = run.iterations
@@ -228,7 +219,7 @@ def fit(data: Data, y: NDArray, v: NDArray, options: Svm) -> Machine:
     return machine
 
 
-def _followed(solver: Smo, problem: Any, options: Svm) -> tuple[Any, bool]:
+def _follow(solver: Smo, problem: Any, options: Svm) -> tuple[Any, bool]:
     """A run that is over, and whether it was for want of progress."""
     watched = Watched(solver, problem)
     for step in watched:
@@ -278,17 +269,18 @@ def _make_losses(problem: KernelProblem) -> Losses:
 def _problem(data: Data, y: NDArray, v: NDArray, options: Svm) -> KernelProblem:
     weights = None if options.svm != C_SVC or (v == 1).all() else v
     tube = options.tube if options.svm == EPSILON_SVR else None
-    how = {"tolerance": options.tolerance, "weights": weights, "tube": tube} | data.given()
+    how = {"tolerance": options.tolerance, "weights": weights, "tube": tube} | data.kernel_values()
     return KernelProblem(data.X, np.ascontiguousarray(y), options.function(), options.cost, **how)
 
 
 def _nu_problem(data: Data, y: NDArray, options: Svm) -> NuProblem:
-    """Of nu-SVC and one class with multipliers up to 1, of nu-SVR up to C, each row twice."""
+    """The problem of nu-SVC and of one class with multipliers up to 1, of nu-SVR up to C, each row
+    twice."""
     X, n, kernel = data.X, data.X.n_rows, options.function()
     # in single precision, as the recorded programs: where nu is a whole number of rows, one more
     # has a small multiplier, and tells which of all the best margins it is
     mass = float(np.float32(options.nu)) * n
-    e = {"tolerance": options.tolerance} | data.given(2 if options.svm == NU_SVR else 1)
+    e = {"tolerance": options.tolerance} | data.kernel_values(2 if options.svm == NU_SVR else 1)
     if options.svm == ONE_CLASS_SVM:
         return NuProblem(X, np.zeros(n), np.ones(n), (mass, 0.0), kernel, **e)
     half = (0.5 * mass, 0.5 * mass)

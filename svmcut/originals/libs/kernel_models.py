@@ -17,14 +17,14 @@ from svmcut.base.typing import Any
 from svmcut.formats.library_text import ONE_CLASS_SVM, PRECOMPUTED, KernelText
 from svmcut.models import pairs_of
 from svmcut.originals.libs.kernel_machines import Data, Machine, Svm, data_of, fit
-from svmcut.originals.libs.rows import Rows, class_factors, classes_of, fold_count, folds, taken
+from svmcut.originals.libs.rows import Rows, class_factors, classes_of, fold_count, folds, take_rows
 from svmcut.originals.libs.svm_predict import Expansion, pair_coefficients
 from svmcut.originals.libs.words import Refused
 from svmcut.scoring.probabilities import Sigmoid, fit_sigmoid
 
 _FOLDS = 5
 #: Standard deviations beyond which a residual has no part in the scale of the others.
-_FAR = 5.0
+MAX_DEVIATIONS = 5.0
 #: Marks of the scores of one class on each side of 0.
 _MARKS = 5
 
@@ -53,7 +53,7 @@ def laplace_scale(data: Data, options: Svm) -> float:
         residuals[held] = np.abs(
             y[held] - _values(data, (train, held), y[train], ones[train], options)
         )
-    far = _FAR * math.sqrt(2.0) * float(residuals.mean())
+    far = MAX_DEVIATIONS * math.sqrt(2.0) * float(residuals.mean())
     sigma = float(residuals[residuals <= far].mean())
     options.say(
         "Prob. model for test data: target value = predicted value + z,\n"
@@ -132,7 +132,7 @@ def train(rows: Rows, options: Svm) -> KernelText:
 
 
 def _one_machine(data: Data, options: Svm) -> KernelText:
-    """Of numbers, or of one class."""
+    """The model of a regression, or of one class."""
     known: dict[str, Any] = {}
     if options.probability and options.svm != ONE_CLASS_SVM:
         known["sigmoids"] = [laplace_scale(data, options)], None
@@ -155,7 +155,7 @@ def _text(
     if options.kernel == PRECOMPUTED:
         vectors = serials_of(data.rows, order)
     else:
-        rows = taken(data.rows, order)
+        rows = take_rows(data.rows, order)
         vectors = rows.indptr, rows.indices, rows.values
     known |= {"degree": options.degree, "gamma": options.gamma, "coef0": options.coef0}
     text = KernelText(options.svm, options.kernel, rho, coefs, vectors, **known)
@@ -172,7 +172,7 @@ def _with_digits(text: KernelText, rows: Rows, options: Svm) -> KernelText:
     trained = values.astype(np.float32).astype(np.float64)
     exact = replace(text, rows=(indptr, indices, trained), digits=17)
     short = replace(text, rows=(indptr, indices, eight))
-    sample = taken(rows, np.arange(0, len(rows), max(1, len(rows) // SAMPLED)))
+    sample = take_rows(rows, np.arange(0, len(rows), max(1, len(rows) // SAMPLED)))
     coefs = pair_coefficients(text)
     one, other = (Expansion(model).sums(sample, coefs) for model in (exact, short))
     apart = float(np.max(np.abs(one - other), initial=0.0))

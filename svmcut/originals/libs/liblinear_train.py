@@ -36,7 +36,7 @@ from svmcut.originals.libs.rows import (
     csr_of,
     fold_count,
     folds,
-    taken,
+    take_rows,
     training_rows,
 )
 from svmcut.originals.libs.words import (
@@ -113,7 +113,7 @@ def _command(words: list[str]) -> _Command:
 
 
 def _options(command: _Command, path: str, rows: Rows) -> Linear:
-    """What to train, checked."""
+    """The options of training, checked."""
     s, reals = 1 if command.solver is None else command.solver, command.reals
     options = Linear(
         solver=s,
@@ -135,7 +135,7 @@ def _options(command: _Command, path: str, rows: Rows) -> Linear:
 
 
 def _faults(options: Linear):
-    """What is wrong with the parameters, in LIBLINEAR's order."""
+    """Faults of the parameters, in LIBLINEAR's order."""
     if not options.tolerance > 0:
         yield "eps <= 0"
     if not options.cost > 0:
@@ -163,8 +163,8 @@ def cross_validate(rows: Rows, options: Linear, wanted: int) -> None:
     predicted = np.full(len(rows), 0.0 if numbers else np.nan)  # where no row is left to train on
     for held in folds(len(rows), fold_count(len(rows), wanted)):
         if not held.all():
-            model = train(taken(rows, ~held), options, features)
-            predicted[held] = predicted_of(model, decisions(model, taken(rows, held)))
+            model = train(take_rows(rows, ~held), options, features)
+            predicted[held] = predicted_of(model, decisions(model, take_rows(rows, held)))
     truth = rows.labels if numbers or options.solver == ONE_CLASS else rows.classes()
     print("\n".join(predicting.crossed_report(numbers, predicted, truth)))
 
@@ -193,12 +193,8 @@ def search(
 ) -> None:
     """Prints the C, of numbers the C and the width of the tube, of the best cross validation.
 
-    Parameters
-    ----------
-    wanted : int
-        Folds.
-    first, tube : float or None
-        Where C and the width of the tube begin.
+    wanted: the number of folds. first, tube: the C and the width of the tube to begin with, if
+    given.
     """
     print(f"Doing parameter search with {wanted}-fold cross validation.")
     count = fold_count(len(rows), wanted)
@@ -294,7 +290,7 @@ def _weights(options: Linear, fold: _Fold) -> NDArray[np.float64]:
 
 
 def _fold(rows: Rows, options: Linear, held: NDArray[np.bool_]) -> _Fold:
-    train = taken(rows, ~held)
+    train = take_rows(rows, ~held)
     X = csr_of(options.path, train, 1, rows.highest)
     if options.solver in REGRESSION:
         drivers, names = [driver_of(options, X, train.labels, None)], None
@@ -306,4 +302,4 @@ def _fold(rows: Rows, options: Linear, held: NDArray[np.bool_]) -> _Fold:
             weights = np.where(own, factors[k], factors[1] if len(names) == 2 else 1.0)
             signs = np.where(own, 1.0, -1.0)
             drivers.append(driver_of(options, X, signs, weights))
-    return _Fold(held, taken(rows, held), drivers, names)
+    return _Fold(held, take_rows(rows, held), drivers, names)

@@ -43,9 +43,9 @@ TOLERANCES = {0: 0.01, 2: 0.01, 5: 0.01, 6: 0.01, 11: 1e-4, 21: 0.01}
 USUAL_TOLERANCE = 0.1
 _GAPS = {0: 0.01, 2: 0.01, 4: 1e-3, 5: 0.1, 6: 0.1, 11: 1.0, 21: 0.1}
 _GAP = 0.01
-#: Losses of classes at once that differ by less are the same, and up to what part of a margin a row
-#: is near it.
-SAME, NEAR = 0.01, 0.25
+#: Losses of classes at once that differ by less are the same; rows within this share of a margin
+#: are near it.
+SAME, NEAR_MARGIN = 0.01, 0.25
 #: A relative gap that double precision reaches.
 LEAST_GAP, LARGEST_GAP = 1e-9, 1e-3
 #: Those that print a line a step, and those that count their support vectors.
@@ -54,37 +54,31 @@ _PRIMAL, _COUNTED, _SPARSE = (0, 2, 11), (1, 3, 4, 12, 13), (5, 6)
 
 @record
 class Linear:
-    """What to train.
+    """The options of liblinear-train."""
 
-    Attributes
-    ----------
-    solver : int
-        -s
-    cost, tolerance, tube, nu, bias : float
-        -c, -e, -p, -n, -B
-    free_bias : bool
-        -R
-    weights : dict of int to float
-        -wi
-    say : callable
-        Prints what training reports.
-    path : str
-        Of the training file.
-    """
-
+    #: -s.
     solver: int
+    #: -c.
     cost: float
+    #: -e.
     tolerance: float
+    #: -p.
     tube: float
+    #: -n.
     nu: float
+    #: -B.
     bias: float
+    #: -R.
     free_bias: bool
+    #: -wi.
     weights: dict[int, float]
+    #: Prints reports of training.
     say: Callable[[str], None]
+    #: Of the training file.
     path: str
 
     def settings(self) -> Settings:
-        """Those of one machine."""
+        """The settings of one machine."""
         known: dict[str, Any] = {}
         if self.solver in REGRESSION:
             known = {"task": "regression", "tube": self.tube}
@@ -117,13 +111,13 @@ def train(rows: Rows, options: Linear, features: int | None = None) -> LinearTex
     if s == ONE_CLASS:
         return one_class(X, options)
     if s in REGRESSION:
-        W = _told(options, machine(options, X, rows.labels, None))
+        W = _print_lines(options, machine(options, X, rows.labels, None))
         return LinearText(s, None, options.bias, W)
     names, places = classes_of(rows.classes())
     factors = class_factors(names, options.weights)
     if s == JOINT:
         weights = None if (factors == 1).all() else factors[places]
-        W = _told(options, joint_machine(options, X, places, weights, len(names)))
+        W = _print_lines(options, joint_machine(options, X, places, weights, len(names)))
         return LinearText(s, names, options.bias, W)
     columns = []
     for k in range(1 if len(names) == 2 else len(names)):
@@ -132,7 +126,9 @@ def train(rows: Rows, options: Linear, features: int | None = None) -> LinearTex
         weights = np.where(own, factors[k], other)
         signs = np.where(own, 1.0, -1.0)
         columns.append(
-            _told(options, machine(options, X, signs, None if (weights == 1).all() else weights))
+            _print_lines(
+                options, machine(options, X, signs, None if (weights == 1).all() else weights)
+            )
         )
     return LinearText(s, names, options.bias, np.hstack(columns))
 
@@ -166,7 +162,7 @@ def inside(rho: float) -> list[str]:
     return ["WARNING: the origin is among the rows, so that rho is 0 but for rounding; raise -n"]
 
 
-def _told(options: Linear, fitted: Fitted) -> NDArray[np.float64]:
+def _print_lines(options: Linear, fitted: Fitted) -> NDArray[np.float64]:
     options.say("\n".join(fitted.lines))
     return fitted.W
 
@@ -260,8 +256,8 @@ def joint_support(scores: NDArray[np.float64], right: NDArray) -> int:
     """Multipliers of classes at once that are not 0 at the optimum, by the scores (n, K) there and
     the rows' classes: of a row's most violating classes, and of its own where there are any.
 
-    Other rows that are no further than NEAR from their margin have one: the steps of the dual
-    begin with all rows, and leave roundings of multipliers that return to 0.
+    Other rows that are no further than NEAR_MARGIN from their margin have one: the steps of the
+    dual begin with all rows, and leave roundings of multipliers that return to 0.
     """
     rows = np.arange(len(scores))
     losses = 1 + scores - scores[rows, right][:, None]
@@ -269,4 +265,4 @@ def joint_support(scores: NDArray[np.float64], right: NDArray) -> int:
     largest = losses.max(axis=1)
     used = largest > -SAME
     count = np.count_nonzero(losses[used] > largest[used, None] - SAME) + np.count_nonzero(used)
-    return int(count + np.count_nonzero(~used & (largest > -NEAR)))
+    return int(count + np.count_nonzero(~used & (largest > -NEAR_MARGIN)))

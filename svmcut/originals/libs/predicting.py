@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What svm-predict and liblinear-predict share: rows, an output, a model, and blocks of rows from
-one to the other.
-
-Lines of accuracy and of errors, as the programs print them, and labels as they write them.
-"""
+"""Common parts of svm-predict and liblinear-predict: reading blocks of rows, writing labels, and
+the lines of accuracy and of errors."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ def squared_error(predicted: NDArray, targets: NDArray) -> float:
 
 
 def squared_correlation(predicted: NDArray, targets: NDArray) -> float:
-    """Of predictions and targets; nan where one of them is constant."""
+    """The squared correlation of predictions and targets; nan where one of them is constant."""
     n, p, t = len(targets), predicted, targets
     if not n:
         return math.nan
@@ -45,13 +42,7 @@ def squared_correlation(predicted: NDArray, targets: NDArray) -> float:
 
 
 def report(numbers: bool, predicted: NDArray, targets: NDArray, of_classes: str = "") -> list[str]:
-    """What the programs print of predictions.
-
-    Parameters
-    ----------
-    of_classes : str
-        What stands behind an accuracy.
-    """
+    """The printed lines on predictions; of_classes is written behind an accuracy."""
     if numbers:
         correlation = squared_correlation(predicted, targets)
         return [
@@ -63,7 +54,7 @@ def report(numbers: bool, predicted: NDArray, targets: NDArray, of_classes: str 
 
 
 def crossed_report(numbers: bool, predicted: NDArray, targets: NDArray) -> list[str]:
-    """What they print of a cross-validation."""
+    """The printed lines on a cross-validation."""
     if numbers:
         correlation = squared_correlation(predicted, targets)
         return [
@@ -95,39 +86,24 @@ _ROWS = 20_000
 
 
 class Predicting(NamedTuple):
-    """A program's own part.
+    """The parts that differ between the programs."""
 
-    Attributes
-    ----------
-    first : int
-        The least index of a feature.
-    read : callable
-        Gives the model of a path; raises ModelError.
-    begin : callable
-        Of a model, what the output begins with, b"" for nothing; says and refuses what there is to.
-    predictor : callable
-        Of a model, what gives the labels of rows, and their probabilities or None.
-    """
-
+    #: The least index of a feature.
     first: int
+    #: Reads the model of a path; raises ModelError.
     read: Callable[[str], Any]
+    #: Gives the beginning of the output for a model, b"" for none; prints and refuses what is due.
     begin: Callable[[Any], bytes]
+    #: Gives, for a model, the function from rows to their labels, and probabilities or None.
     predictor: Callable[[Any], Callable[[Rows], tuple[NDArray, NDArray | None]]]
 
 
 def predict_file(names: list[str], own: Predicting) -> tuple[Any, NDArray, NDArray]:
-    """The model, (n,) predictions and (n,) labels of the file, in this order of the originals: rows
-    are read, the output is made, then the model is read.
+    """The model, (n,) predictions and (n,) labels of the file.
 
-    Parameters
-    ----------
-    names : list of str
-        Of the test file, the model and the output.
-
-    Raises
-    ------
-    Refused
-        Behind the predictions before it, for a line that is no row.
+    names: the test file, the model and the output. In the order of the originals the rows are read,
+    the output is made, then the model is read. Raises Refused, behind the predictions before it,
+    for a line that is no row.
     """
     test, model_file, output = names
     rows = read_rows(test, own.first)

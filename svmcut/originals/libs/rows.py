@@ -24,26 +24,19 @@ LEAST_LABEL = -(2**31)
 
 @record(eq=False)
 class Rows:
-    """Sparse rows.
+    """Sparse rows in double precision."""
 
-    Attributes
-    ----------
-    labels : (n,) float64
-    indptr : (n + 1,) int64
-    indices : (nnz,) int32
-        As in the file, ascending within a row.
-    values : (nnz,) float64
-    fault : int
-        The line, from 1, that is no row, where reading ended; 0 for none.
-    start : int
-        The row of the file, from 0, that stands first.
-    """
-
+    #: (n,).
     labels: NDArray[np.float64]
+    #: (n + 1,).
     indptr: NDArray[np.int64]
+    #: (nnz,) as in the file, ascending within a row.
     indices: NDArray[np.int32]
+    #: (nnz,).
     values: NDArray[np.float64]
+    #: The line, from 1, that is no row, where reading ended; 0 for none.
     fault: int = 0
+    #: The row of the file, from 0, that stands first.
     start: int = 0
 
     def __len__(self) -> int:
@@ -95,7 +88,7 @@ def read_rows(path: str, first: int) -> Rows:
 
 
 def bad_line(line: int) -> Refused:
-    """What the programs say of a line that is no row."""
+    """The error for a line that is no row, in the words of the programs."""
     return Refused(f"Wrong input format at line {line}")
 
 
@@ -122,13 +115,8 @@ SEED = 1
 
 
 def csr_of(path: str, rows: Rows, first: int, features: int) -> Csr:
-    """Rows in single precision, on columns from 0.
-
-    Parameters
-    ----------
-    first : int
-        The index of the file that is column 0.
-    """
+    """Rows in single precision, on columns from 0; first: the index of the file that is column
+    0."""
     with np.errstate(over="ignore"):
         values = rows.values.astype(np.float32)
     if not np.isfinite(values).all():
@@ -173,13 +161,8 @@ def check_weights(given: dict[int, float], rows: Rows) -> None:
 
 
 def folds(n: int, count: int, classes: NDArray[np.intp] | None = None) -> Iterator[NDArray]:
-    """(n,) bool for each of so many parts, in an order that does not change: which rows it holds.
-
-    Parameters
-    ----------
-    classes : (n,) or None
-        Where given, every part has as many rows of each class as the others, but for one.
-    """
+    """Yields for each of so many folds (n,) whether it holds a row, in an order that does not
+    change; with classes every fold has as many rows of each class as the others, but for one."""
     order = np.random.default_rng(SEED).permutation(n)
     part = np.empty(n, np.int64)
     if classes is None:
@@ -195,7 +178,7 @@ def folds(n: int, count: int, classes: NDArray[np.intp] | None = None) -> Iterat
 
 
 def fold_count(n: int, wanted: int) -> int:
-    """So many folds as asked for, or as there are rows, which is told."""
+    """The number of folds: as many as asked for, or as there are rows, which is printed."""
     if wanted <= n:
         return wanted
     print(
@@ -206,7 +189,7 @@ def fold_count(n: int, wanted: int) -> int:
     return n
 
 
-def taken(rows: Rows, places: NDArray) -> Rows:
+def take_rows(rows: Rows, places: NDArray) -> Rows:
     """These rows, in their order."""
     places = np.flatnonzero(places) if places.dtype == bool else places
     lengths = np.diff(rows.indptr)[places]

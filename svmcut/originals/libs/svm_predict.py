@@ -44,12 +44,7 @@ _DENSE, _FILL = 5_000_000, 8
 
 
 class Expansion:
-    """Sums over the support vectors of a model.
-
-    Parameters
-    ----------
-    model : KernelText
-    """
+    """Sums over the support vectors of a model."""
 
     def __init__(self, model: KernelText):
         self._model = model
@@ -104,7 +99,7 @@ class Expansion:
         return W
 
     def _blocks(self, rows: Rows) -> Iterator[tuple[int, int]]:
-        """Where blocks of rows begin and end."""
+        """Yields the ends of blocks of rows."""
         width = max(1, self._count if self._model.kernel == PRECOMPUTED else len(self._columns))
         step = max(1, _BLOCK // max(width, self._count, 1))
         for start in range(0, len(rows), step):
@@ -119,7 +114,7 @@ class Expansion:
     def _block(self, rows: Rows) -> NDArray[np.float64]:
         model = self._model
         if model.kernel == PRECOMPUTED:
-            return self._given(rows)
+            return self._sum_given(rows)
         dot = self._matrix(rows) @ self._vectors.T
         dot = dot.toarray() if self._sparse else dot
         if model.kernel == LINEAR:
@@ -152,7 +147,7 @@ class Expansion:
         dense[of[known], places[known]] = rows.values[known]
         return dense
 
-    def _given(self, rows: Rows) -> NDArray[np.float64]:
+    def _sum_given(self, rows: Rows) -> NDArray[np.float64]:
         """Kernel values of the file: that with a vector stands at its serial number."""
         needed = int(self._serial.max(initial=0))
         last = np.maximum(0, last_columns(rows.indptr, rows.indices))
@@ -215,7 +210,7 @@ def run(words: list[str]) -> None:
 
 
 def _probabilities(model: KernelText, wanted: bool) -> list[str]:
-    """What is to be said of them before the first row."""
+    """Lines about probabilities that are printed before the first row."""
     there = model.sigmoids is not None or model.marks is not None
     if wanted and not there:
         raise Refused("Model does not support probabiliy estimates; train it with svm-train -b 1")
@@ -232,12 +227,7 @@ def _probabilities(model: KernelText, wanted: bool) -> list[str]:
 
 
 class Predictor:
-    """What a model says of rows.
-
-    Parameters
-    ----------
-    model : KernelText
-    """
+    """Labels and probabilities of rows by a model."""
 
     def __init__(self, model: KernelText):
         self.model = model

@@ -30,7 +30,7 @@ from svmcut.originals.libs.rows import (
     classes_of,
     fold_count,
     folds,
-    taken,
+    take_rows,
     training_rows,
 )
 from svmcut.originals.libs.svm_predict import Predictor
@@ -117,7 +117,7 @@ def _options(
 
 
 def _faults(options: Svm, numbers: dict[str, float]):
-    """What is wrong with the parameters, in LIBSVM's order."""
+    """Faults of the parameters, in LIBSVM's order."""
     s, t = options.svm, options.kernel
     if not 0 <= s < len(SVM_TYPES):
         yield "unknown svm type"
@@ -178,8 +178,8 @@ def cross_validate(rows: Rows, options: Svm, wanted: int) -> None:
     for held in folds(len(rows), count, classes):
         if held.all():
             continue
-        model = train(taken(rows, ~held), options)
+        model = train(take_rows(rows, ~held), options)
         with_probabilities = options.probability and options.of_classes
-        predicted[held] = Predictor(model).predict(taken(rows, held), with_probabilities)[0]
+        predicted[held] = Predictor(model).predict(take_rows(rows, held), with_probabilities)[0]
     truth = rows.classes() if options.of_classes else rows.labels
     print("\n".join(predicting.crossed_report(numbers, predicted, truth)))

@@ -35,15 +35,8 @@ _REAL = re.compile(
 
 
 class Refused(Exception):
-    """Ends a program with status 1.
-
-    Parameters
-    ----------
-    *lines : str
-        For standard error.
-    usage : bool
-        Whether the usage text follows, on standard output.
-    """
+    """Ends a program with status 1; lines: for standard error; usage: whether the usage text
+    follows, on standard output."""
 
     def __init__(self, *lines: str, usage: bool = False):
         super().__init__(*lines)
@@ -56,7 +49,7 @@ def bad_usage(*lines: str) -> Refused:
 
 
 def no_model(path: str, error: ModelError) -> Refused:
-    """What the programs say of a model file that is none."""
+    """The error for a file that is no model, in the words of the programs."""
     return Refused(": ".join([f"can't open model file {path}", error.message]))
 
 
@@ -113,15 +106,8 @@ def real_of(word: str) -> float:
 def leading_options(
     words: list[str], single: str, paired: str, unknown: str
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Options as pairs of a word and its value, and the words behind them.
-
-    Parameters
-    ----------
-    single, paired : str
-        Letters without and with a value.
-    unknown : str
-        What an unknown option is called.
-    """
+    """Options as pairs of a word and its value, and the words behind them; single, paired: letters
+    without and with a value; unknown: the words for an unknown option."""
     options, at = [], 0
     while at < len(words) and words[at].startswith("-"):
         word = words[at]

@@ -42,7 +42,7 @@ RIGHT, WRONG, UNDECIDED = 1, -1, 0
 _ROOM = 500.0
 
 
-def decided(
+def decide(
     problem: MachineProblem, machine: Machine, squared: float, rho: float | None
 ) -> NDArray[np.int8]:
     """RIGHT, WRONG or UNDECIDED for every row; rho None leaves all of 0 < alpha and xi < 1
@@ -111,7 +111,7 @@ class Classes(LightRun):
         removed = np.zeros(len(y), bool)
         if values["remove"] == 1:
             machine, removed = self.without_bounded(problem, machine)
-        self.told(
+        self.print_training(
             problem,
             machine,
             f"plus {int(removed.sum())} inconsistent examples" if values["remove"] == 1 else "",
@@ -129,11 +129,11 @@ class Classes(LightRun):
             self.leave_out(problem, machine)
         self.write(model_file, machine.beta, machine.b, len(y), machine.beta, y)
 
-    def told(self, problem: MachineProblem, machine: Machine, bound: str = "") -> None:
+    def print_training(self, problem: MachineProblem, machine: Machine, bound: str = "") -> None:
         """The lines from the end of training to the VC dimension; bound: what is said beside the
         support vectors."""
         losses, alpha = machine.losses(problem.y), np.abs(machine.beta)
-        self.report.trained(
+        self.report.print_end(
             machine.steps,
             int((problem.y * machine.scores <= 0).sum()),
             machine.violation,
@@ -156,7 +156,7 @@ class Classes(LightRun):
     def leave_out(self, problem: MachineProblem, machine: Machine) -> None:
         """The block of -x 1; --exact trains without every row whose error training decides."""
         values, began = self.values, time.process_time()
-        verdicts = decided(
+        verdicts = decide(
             problem,
             machine,
             float(self.distances.max()),

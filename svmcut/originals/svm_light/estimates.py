@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What svm_light says of a machine beside its certificate: its default C, the VC dimension, XiAlpha
-estimates.
+"""Estimates that svm_light prints with a machine: its default C, the VC dimension, XiAlpha.
 
 With d(x)^2 = K(x,x) - 2 K(x,0) + K(0,0), the distance of x from the zero vector in feature space:
 
@@ -12,11 +11,11 @@ With d(x)^2 = K(x,x) - 2 K(x,0) + K(0,0), the distance of x from the zero vector
 Rows that XiAlpha's R^2 condemns and a smaller distance acquits (Joachims' depth of the search,
 svm_learn -k).
 
-acquitted    rows with alpha_i D_i + xi_i < 1
-D_i          the least, over 1 to depth members of S, of |phi(x_i) - mean of phi(S)|^2; K(x_i, x_i)
-             where S is empty
-S            grown greedily: next comes the row that leaves the least distance, of the other rows
-             strictly inside their boxes, whatever their class
+    acquitted    rows with alpha_i D_i + xi_i < 1
+    D_i          the least, over 1 to depth members of S, of |phi(x_i) - mean of phi(S)|^2;
+                 K(x_i, x_i) where S is empty
+    S            grown greedily: next comes the row that leaves the least distance, of the other
+                 rows strictly inside their boxes, whatever their class
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 
 #: Part of C within which a multiplier is at its bound.
-NEAR = 1e-7
+BOUND_TOLERANCE = 1e-7
 
 
 def squared_lengths(X: Csr, threads: int = 1) -> NDArray[np.float64]:
@@ -71,7 +70,7 @@ def norm(squared: float, kernel: Kernel) -> float:
 
 
 def vc_dimension(norm: float, squared: NDArray[np.float64]) -> float:
-    """Of a machine with that |w| and support vectors with these d^2."""
+    """The VC dimension of a machine with this |w| and support vectors with these d^2."""
     return 1.0 + norm**2 * float(squared.max(initial=0.0))
 
 
@@ -90,8 +89,8 @@ def percent(part: float, of: float) -> float:
 
 
 def rates(wrong: NDArray[np.bool_], positive: NDArray[np.bool_]) -> Rates:
-    """Of rows that are wrong, or may be: among all, among the positives, and among those predicted
-    positive."""
+    """Rates of rows that are wrong, or may be: among all, among the positives, and among those
+    predicted positive."""
     positives = int(positive.sum())
     missed, false = int((wrong & positive).sum()), int((wrong & ~positive).sum())
     return rates_of(len(wrong), positives, missed, false)
@@ -106,12 +105,12 @@ def rates_of(count: int, positives: int, missed: int, false: int) -> Rates:
 
 
 def at_bound(alpha: NDArray, boxes: NDArray | float) -> NDArray[np.bool_]:
-    """Whether a multiplier above 0 is that of its box, but for rounding."""
-    return (alpha > 0) & (alpha >= boxes * (1.0 - NEAR))
+    """(n,) true where a multiplier above 0 is that of its box, but for rounding."""
+    return (alpha > 0) & (alpha >= boxes * (1.0 - BOUND_TOLERANCE))
 
 
 def at_risk(alpha: NDArray, losses: NDArray, squared: float, rho: float) -> NDArray[np.bool_]:
-    """Whether rho alpha R^2 + xi >= 1, where R^2 is `squared`."""
+    """(n,) true where rho alpha R^2 + xi >= 1; `squared` is R^2."""
     return rho * alpha * squared + losses >= 1.0
 
 
@@ -120,20 +119,13 @@ _HELD = 2_000_000
 
 
 class Candidates(NamedTuple):
-    """What S is chosen from.
+    """The rows that S is chosen from."""
 
-    Attributes
-    ----------
-    free : (m,) int64
-        Rows.
-    own : (n,) float64
-        K(x, x) of all rows.
-    products : callable
-        (k, m) float64 K of the k rows named and the candidates.
-    """
-
+    #: (m,) rows.
     free: NDArray[np.int64]
+    #: (n,) K(x, x) of all rows.
     own: NDArray[np.float64]
+    #: (k, m) K of the k rows named and the candidates.
     products: Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 
@@ -144,20 +136,10 @@ def acquit(
     candidates: Candidates,
     depth: int,
 ) -> NDArray[np.bool_]:
-    """Whether each of these rows is acquitted.
+    """(q,) true for each of these rows that is acquitted.
 
-    Parameters
-    ----------
-    rows : (q,) int64
-    alpha, losses : (n,) float64
-        Multipliers and xi of all rows.
-    candidates : Candidates
-    depth : int
-        At least 1.
-
-    Notes
-    -----
-    O(depth m) for every row, and the m^2 products of the candidates are held.
+    alpha, losses: (n,) multipliers and xi of all rows. depth: at least 1. Takes O(depth m) for
+    every row, and holds the m^2 products of the candidates.
     """
     free, own, products = candidates
     out = np.empty(len(rows), bool)

@@ -47,12 +47,8 @@ class PairStep(NamedTuple):
 
 
 def train(graded: GradedRows, observe: Callable[[Any], None]) -> PairMachine:
-    """The machine of the pairs of `svmcut.originals.svm_light.pairs.blocks`, at least one.
-
-    Raises
-    ------
-    MemoryError
-    """
+    """Trains the machine of the pairs of `svmcut.originals.svm_light.pairs.blocks`, at least one;
+    raises MemoryError."""
     parts = list(blocks(graded.X, graded.y, graded.start, graded.kernel, 1, graded.threads))
     i, j, sign = (
         np.concatenate([getattr(block, name) for block in parts]) for name in ("i", "j", "sign")
@@ -114,7 +110,7 @@ def _violation(alpha: NDArray, slopes: NDArray, C: float) -> float:
 
 
 def _seconds(native: Smo, spans: list[float]) -> dict[str, float]:
-    """By the names of svm_light, of forming the products, of the steps and of the model."""
+    """Seconds by the names of svm_light: of forming the products, of the steps and of the model."""
     formed, stepped, model = spans
     kernel_rows, select, optimizer, update = native.spent.tolist()
     return {

@@ -43,28 +43,20 @@ def both(one: Spent, other: Spent) -> Spent:
 
 
 class Machine(NamedTuple):
-    """A trained machine.
+    """A trained machine: f(x) = sum_i beta_i K(x_i, x) + b."""
 
-    Attributes
-    ----------
-    beta, b : (n,) float64, float
-        f(x) = sum_i beta_i K(x_i, x) + b; the signs of beta are those of labels.
-    scores : (n,) float64
-        f at the training rows.
-    violation : float
-        Of the KKT conditions.
-    steps, evaluations : int
-        Of the solver; kernel values, 0 for a machine that was trained on features.
-    spent : mapping of str to float
-        Seconds of what was counted, by the names of PARTS.
-    """
-
+    #: (n,) with the signs of labels.
     beta: NDArray[np.float64]
     b: float
+    #: (n,) f at the training rows.
     scores: NDArray[np.float64]
+    #: Of the KKT conditions.
     violation: float
+    #: Of the solver.
     steps: int
+    #: Kernel values; 0 for a machine that was trained on features.
     evaluations: int
+    #: Seconds by the names of PARTS.
     spent: Spent = MappingProxyType({})
 
     def after(self, earlier: Machine) -> Machine:
@@ -88,32 +80,22 @@ class Machine(NamedTuple):
 @record
 class MachineProblem:
     """min over w, b of 1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), of targets of max(0, |y_i -
-    f(x_i)| - tube).
-
-    Attributes
-    ----------
-    X, y, kernel, C, weights, tube
-        As of svmcut.solvers.smo.KernelProblem; the kernel may be the linear one.
-    tolerance : float
-        Of the KKT conditions.
-    free_bias : bool
-        b is 0 without.
-    cache_mb, threads
-        Of smo.
-    timed : bool
-        Whether the parts of steps are timed, which costs a little.
-    """
+    f(x_i)| - tube); fields as in svmcut.solvers.smo.KernelProblem, and the kernel may be the linear
+    one."""
 
     X: Csr
     y: NDArray[np.float64]
     kernel: Kernel
     C: float
+    #: B is 0 without.
     free_bias: bool
     weights: NDArray[np.float64] | None = None
     tube: float | None = None
+    #: Of the KKT conditions.
     tolerance: float = 1e-3
     cache_mb: float = 100.0
     threads: int = 1
+    #: Whether the parts of steps are timed, which costs a little.
     timed: bool = False
 
     @property
@@ -123,7 +105,7 @@ class MachineProblem:
 
     @property
     def on_features(self) -> bool:
-        """Whether it is trained on features, unless it begins somewhere."""
+        """True where it is trained on features, unless it begins somewhere."""
         few = self.X.n_features < DENSE_DIM and len(self.y) >= FEATURE_ROWS
         return self.kernel.is_linear and self.tube is None and few
 
@@ -160,16 +142,11 @@ class MachineProblem:
     def train(
         self, observe: Callable[[Any], None] | None = None, beta: NDArray | None = None
     ) -> Machine:
-        """The machine, f = 0 of no rows; observe hears of every step the solver speaks of.
+        """Trains the machine, f = 0 of no rows; observe is called with every step that the solver
+        reports.
 
-        Parameters
-        ----------
-        beta : (n,) float64 or None
-            Coefficients to begin at, within the boxes and of sum 0 where the bias is free.
-
-        Raises
-        ------
-        MemoryError
+        beta: (n,) coefficients to begin at, within the boxes and of sum 0 where the bias is free.
+        Raises MemoryError.
         """
         observe = observe or (lambda step: None)
         if not len(self.y):

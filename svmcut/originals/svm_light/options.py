@@ -95,12 +95,7 @@ PROGRAMS: dict[str, tuple[str, str, int, str, dict, dict]] = {
 
 
 def check(values: dict[str, Any]) -> None:
-    """Refuses what svm_learn refuses.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Refuses what svm_learn refuses, by a UsageError."""
     new = values["new"] or values["variables"]
     expected = {
         "-z": (values["mode"] in ("c", "r", "p"), values["mode"], "c, r or p"),

@@ -53,65 +53,45 @@ _BLOCK = 512
 
 
 class PairMachine(NamedTuple):
-    """A trained machine of pairs.
+    """A trained machine of pairs."""
 
-    Attributes
-    ----------
-    alpha : (n,) float64
-        Of the rows.
-    scores : (n,) float64
-    squared, loss, gap : float
-        |w|^2, the sum of the pairs' losses, P - D.
-    weights, cuts : (T,), (T, n) float64
-        C beta_t of the dual solution, and the scores at which its cuts were made.
-    steps, evaluations : int
-    violation : float
-        Of the KKT conditions; of cutting planes the gap over C and the pairs.
-    pairs, gram : (m,), (m, m) float64 or None
-        alpha of every pair in the order of `blocks`, and the products of their differences, where
-        pairs were formed.
-    spent : mapping of str to float
-        Seconds by the names of svm_light.
-    """
-
+    #: (n,) of the rows.
     alpha: NDArray[np.float64]
     scores: NDArray[np.float64]
+    #: |w|^2.
     squared: float
+    #: The sum of the pairs' losses.
     loss: float
+    #: P - D.
     gap: float
+    #: (T,) C beta_t of the dual solution.
     weights: NDArray[np.float64]
+    #: (T, n) the scores at which its cuts were made.
     cuts: NDArray[np.float64]
     steps: int
     evaluations: int
+    #: Of the KKT conditions; of cutting planes the gap over C and the pairs.
     violation: float
+    #: (m,) alpha of every pair in the order of `blocks`, where pairs were formed.
     pairs: NDArray[np.float64] | None = None
+    #: (m, m) the products of their differences, where pairs were formed.
     gram: NDArray | None = None
+    #: Seconds by the names of svm_light.
     spent: Mapping[str, float] = MappingProxyType({})
 
 
 class GradedRows(NamedTuple):
-    """Rows whose pairs are trained on, and what their machine is to be.
-
-    Attributes
-    ----------
-    X : Csr
-    y : (n,) float64
-        Labels: of a query's rows the higher one belongs above.
-    start : (Q + 1,) int64
-        First row of every query and, last, n.
-    kernel : Kernel
-    C : float
-        Of a pair.
-    tolerance : float
-        Of the KKT conditions.
-    threads : int
-    """
+    """Rows whose pairs are trained on, and the parameters of their machine."""
 
     X: Csr
+    #: (n,) labels: of a query's rows the higher one belongs above.
     y: NDArray[np.float64]
+    #: (Q + 1,) first row of every query and, last, n.
     start: NDArray[np.int64]
     kernel: Kernel
+    #: Of a pair.
     C: float
+    #: Of the KKT conditions.
     tolerance: float
     threads: int
 
@@ -191,12 +171,7 @@ class _PairProblem(Problem):
 
 
 def train(graded: GradedRows, observe: Callable[[Any], None]) -> PairMachine:
-    """The machine of all pairs.
-
-    Raises
-    ------
-    MemoryError
-    """
+    """Trains the machine of all pairs; raises MemoryError."""
     X, y, start, kernel, C, tolerance, threads = graded
     qid = np.repeat(np.arange(len(start) - 1), np.diff(start))
     risk: Any = make_risk(Settings(loss=TASKS["rank"].loss)).bind(y, qid, threads=threads)
@@ -233,7 +208,7 @@ def train(graded: GradedRows, observe: Callable[[Any], None]) -> PairMachine:
 def _machine(
     beta: NDArray, space: _TracedSpace, risk: Any, C: float, step: Progress
 ) -> PairMachine:
-    """That of these multipliers of the cuts, without what was spent on it."""
+    """The machine of these multipliers of the cuts, without what was spent on it."""
     used, n = np.flatnonzero(beta > 1e-12), int(risk.start[-1])
     unit = C * risk.n_queries
     alpha = -unit * sum((beta[t] * space.cuts[t][0] for t in used.tolist()), np.zeros(n))
@@ -256,36 +231,26 @@ def _machine(
 
 
 class PairBlock(NamedTuple):
-    """Pairs of one query, i before j in the file, with what svm_light reads of phi(x_i) - phi(x_j).
+    """Pairs of one query, i before j in the file, with the facts of phi(x_i) - phi(x_j) that
+    svm_light reads."""
 
-    Attributes
-    ----------
-    i, j : (k,) int64
-        Rows.
-    sign : (k,) float64
-        Of y_i - y_j.
-    lengths, distances : (k,) float64
-        |phi(x_i) - phi(x_j)|^2, and d^2 of svm_light.estimates: from phi(0), which is 0
-        without a kernel.
-    """
-
+    #: (k,) rows.
     i: NDArray[np.int64]
+    #: (k,) rows.
     j: NDArray[np.int64]
+    #: (k,) of y_i - y_j.
     sign: NDArray[np.float64]
+    #: (k,) |phi(x_i) - phi(x_j)|^2.
     lengths: NDArray[np.float64]
+    #: (k,) d^2 of svm_light.estimates: from phi(0), which is 0 without a kernel.
     distances: NDArray[np.float64]
 
 
 def blocks(
     X: Csr, y: NDArray, start: NDArray[np.int64], kernel: Kernel, every: int = 1, threads: int = 1
 ) -> Iterator[PairBlock]:
-    """All pairs in the order of i, then of j; those of every so manieth row i.
-
-    Parameters
-    ----------
-    start : (Q + 1,) int64
-        First row of every query and, last, n.
-    """
+    """Yields all pairs in the order of i, then of j; with `every` those of one in so many rows i.
+    start: (Q + 1,) first row of every query and, last, n."""
     squared = squared_lengths(X, threads)
     own, values = kernel.own_values(squared), kernel.values
     zero = np.zeros(len(y))

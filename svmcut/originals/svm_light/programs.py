@@ -76,18 +76,8 @@ LABELS = "trans_predictions"
     over="ignore", invalid="ignore", divide="ignore"
 )  # what is not finite is found where it matters
 def learn(values: dict[str, Any], example_file: str, model_file: str) -> int:
-    """Reads, trains, reports and writes; values are those of the options.
-
-    Returns
-    -------
-    int
-        Exit status.
-
-    Raises
-    ------
-    SvmcutError
-        Whatever the options, the files or the system refuse.
-    """
+    """Reads, trains, reports and writes, and returns the exit status; values are those of the
+    options. Raises an SvmcutError for whatever the options, the files or the system refuse."""
     check(values)
     named = (("-a", values["alphas"]), ("-l", values["labels"]))
     outputs = [
@@ -147,13 +137,8 @@ class _Counts:
 
 @np.errstate(over="ignore", invalid="ignore")  # a model may have scores beyond float64
 def classify(examples: str, model: str, predictions: str, *, verbosity: int, signed: bool) -> None:
-    """Scores, writes and prints.
-
-    Raises
-    ------
-    SvmcutError
-        Whatever the files or the system refuse; no prediction file is written then.
-    """
+    """Scores, writes and prints. Raises an SvmcutError for whatever the files or the system refuse;
+    no prediction file is written then."""
     names = "example_file", "model_file", "output_file"
     *inputs, output = map(File, names, (examples, model, predictions))
     check_roles(inputs, [output])

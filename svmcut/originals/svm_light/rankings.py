@@ -31,30 +31,28 @@ if TYPE_CHECKING:
 MOST_PAIRS = 10_000_000
 #: Part of C that is next to nothing: sums of cuts leave a little of each on pairs that are none of
 #: the last.
-NEAR = 0.01
+BOUND_TOLERANCE = 0.01
 
 
 class Figures(NamedTuple):
-    """Of every pair looked at: alpha with the pair's sign, and its loss; of all, extremes over
-    them.
+    """Figures of the pairs for the report."""
 
-    Attributes
-    ----------
-    alpha, losses : (k,) float64
-    wrong, vectors, bound : int
-        Pairs in the wrong order, support vectors, and those at the upper bound: alpha that is
-        C and above 0, of cuts above 1 - NEAR of C and above NEAR of it.
-    longest, radius, largest : float
-        The largest |phi(x_i) - phi(x_j)|^2, and d^2 of a support vector and of any pair.
-    """
-
+    #: (k,) with the pair's sign, of every pair looked at.
     alpha: NDArray[np.float64]
+    #: (k,) of every pair looked at.
     losses: NDArray[np.float64]
+    #: Pairs in the wrong order.
     wrong: int
+    #: Support vectors.
     vectors: int
+    #: Support vectors at the upper bound: alpha that is C and above 0, of cuts above
+    #: 1 - BOUND_TOLERANCE of C and above BOUND_TOLERANCE of it.
     bound: int
+    #: The largest |phi(x_i) - phi(x_j)|^2.
     longest: float
+    #: The largest d^2 of a support vector.
     radius: float
+    #: The largest d^2 of any pair.
     largest: float
 
 
@@ -62,15 +60,8 @@ class Pairs(LightRun):
     """Training on pairs of rows of one query with different labels."""
 
     def run(self, model_file: str) -> None:
-        """Trains, reports and writes.
-
-        Raises
-        ------
-        UsageError
-            Without -c where there are too many pairs to find the default.
-        DataError
-            For costs of examples.
-        """
+        """Trains, reports and writes; raises UsageError without -c where there are too many pairs
+        to find the default, and DataError for costs of examples."""
         values, examples = self.values, self.examples
         if examples.weights is not None and (examples.weights != 1).any():
             raise DataError(examples.source.path, "cost: is not for -z p; leave it out")
@@ -94,7 +85,7 @@ class Pairs(LightRun):
         began = time.process_time()
         figures = self.figures(machine, C)
         drawn = "" if self._every == 1 else f" (of {len(figures.alpha)} pairs drawn)"
-        self.report.trained(machine.steps, figures.wrong, machine.violation, runtime)
+        self.report.print_end(machine.steps, figures.wrong, machine.violation, runtime)
         norm, positive = estimates.norm(machine.squared, self.kernel), ~np.signbit(figures.alpha)
         bound = f"including {figures.bound} at upper bound"
         longest = math.sqrt(figures.longest)
@@ -111,13 +102,8 @@ class Pairs(LightRun):
         self.write(model_file, beta, 0.0, n, figures.alpha, figures.alpha)
 
     def machine(self, pairs: int, C: float) -> PairMachine:
-        """The machine of all pairs, which are formed where they are few.
-
-        Raises
-        ------
-        TrainingError
-            For more pairs than can be formed with a kernel that is not definite.
-        """
+        """Trains the machine of all pairs, which are formed where they are few; raises
+        TrainingError for more pairs than can be formed with a kernel that is not definite."""
         kernel = self.kernel
         tolerance = min(self.values["tolerance"], LOOSEST)
         observe = self.report.observe
@@ -159,7 +145,7 @@ class Pairs(LightRun):
         return self.cost(np.concatenate([np.zeros(0), *parts]))
 
     def figures(self, machine: PairMachine, C: float) -> Figures:
-        """What the report says of the pairs, of a part of them where they are too many."""
+        """Figures of the pairs for the report, of a part of them where they are too many."""
         signed, losses, wrong, vectors, bound = [np.zeros(0)], [np.zeros(0)], 0, 0, 0
         longest = radius = largest = 0.0
         for block in blocks(self._X, self._y, self._start, self.kernel, self._every, self.threads):
@@ -172,7 +158,7 @@ class Pairs(LightRun):
             )
             margin = block.sign * (machine.scores[block.i] - machine.scores[block.j])
             if machine.pairs is None:
-                full, used = alpha >= C * (1 - NEAR), alpha > C * NEAR
+                full, used = alpha >= C * (1 - BOUND_TOLERANCE), alpha > C * BOUND_TOLERANCE
             else:
                 full, used = estimates.at_bound(alpha, C), alpha > 0
             wrong, bound = wrong + int((margin <= 0).sum()), bound + int(full.sum())
@@ -206,7 +192,7 @@ class Numbers(LightRun):
         start = None if given is None else problem.feasible(given[::2] + given[1::2])
         self.optimize()
         machine = problem.train(self.report.observe, start)
-        self.report.trained(machine.steps, None, machine.violation, self.runtime(machine.spent))
+        self.report.print_end(machine.steps, None, machine.violation, self.runtime(machine.spent))
         size = np.abs(machine.beta)
         bound = f"including {int(estimates.at_bound(size, problem.boxes).sum())} at upper bound"
         loss = float(np.maximum(0.0, np.abs(machine.scores - y) - tube).sum())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What svm_learn prints."""
+"""The printed lines of svm_learn."""
 
 from __future__ import annotations
 
@@ -14,13 +14,8 @@ if TYPE_CHECKING:
 
 
 class LightReport:
-    """Lines of a run, at once; nothing at verbosity 0.
-
-    Attributes
-    ----------
-    observe : callable
-        Takes a step of a solver: a dot, or two lines of it at verbosity 2.
-    """
+    """Prints the lines of a run, at once; nothing at verbosity 0. observe: takes a step of a
+    solver, and prints a dot, or two lines at verbosity 2."""
 
     def __init__(self, verbosity: int):
         self.verbosity = verbosity
@@ -45,7 +40,7 @@ class LightReport:
             told = f"({support} SV)" if violation is None else f"(max violation={violation:.5f})"
             out(f"Iteration {self._iterations}: \n => {told}")
 
-    def trained(self, steps: int, wrong: int | None, violation: float, runtime: str) -> None:
+    def print_end(self, steps: int, wrong: int | None, violation: float, runtime: str) -> None:
         """The end of the line of dots, and the next two."""
         self.say(
             f"done. ({steps} iterations)" if self.verbosity == 1 else "",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the modes of svm_learn share: the examples, the kernel, C, the lines of the report, the
+"""Common parts of the modes of svm_learn: the examples, the kernel, C, the lines of the report, the
 files."""
 
 from __future__ import annotations
@@ -37,29 +37,23 @@ LOOSEST = 0.01
 
 
 class LightRun:
-    """One run on examples in memory.
-
-    Attributes
-    ----------
-    values : dict
-        Of the options.
-    X : Csr
-        On the columns that occur, where these are few of all.
-    squared, distances : (n,) float64
-        |x|^2, and d^2 of svmcut.originals.svm_light.estimates.
-    """
+    """One run on examples in memory."""
 
     def __init__(
         self, values: dict[str, Any], examples: Examples, comments: Comments, report: LightReport
     ):
+        #: values: of the options.
         self.values, self.examples, self._comments, self.report = values, examples, comments, report
+        #: X: on the columns that occur, where these are few of all.
         self.X, self._columns = examples.X.compact()
         v = values
         self.kernel = Kernel(
             KERNELS[v["kernel"]], v["degree"], v["gamma"], v["scale"], v["offset"], v["text"]
         )
         self.threads, self.cache = usable_cpus(), max(_CACHE, v["cache"])
+        #: (n,) |x|^2.
         self.squared = estimates.squared_lengths(self.X, self.threads)
+        #: (n,) d^2 of svmcut.originals.svm_light.estimates.
         self.distances = estimates.distances(self.kernel, self.squared)
         if not np.isfinite(self.distances).all():
             raise TrainingError(
@@ -103,7 +97,7 @@ class LightRun:
         return math.sqrt(max(0.0, float(self.kernel.own_values(self.squared).max())))
 
     def rho_and_depth(self, searched: bool = True) -> str:
-        """What stands behind every XiAlpha estimate; depth 0 where the search was not made."""
+        """The text behind every XiAlpha estimate; depth 0 where the search was not made."""
         return f"(rho={self.values['rho']:.2f},depth={self.values['depth'] if searched else 0})"
 
     def optimize(self) -> None:
@@ -125,7 +119,7 @@ class LightRun:
         return f"{seconds} ({'/'.join(shares)})"
 
     def alphas(self, count: int) -> NDArray[np.float64] | None:
-        """What -y names, one number a line; None without."""
+        """The multipliers of the file of -y, one number a line; None without."""
         path = self.values["restart"]
         if path is None:
             return None

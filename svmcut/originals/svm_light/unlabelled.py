@@ -43,19 +43,13 @@ FIRST, FACTOR = 1e-5, 1.5
 
 
 class Level(NamedTuple):
-    """A trained machine of the search, of the labels and weights of its problem.
-
-    Attributes
-    ----------
-    switched : bool
-        Whether labels are switched next.
-    following : float or None
-        The X that is next.
-    """
+    """A trained machine of the search, of the labels and weights of its problem."""
 
     problem: MachineProblem
     machine: Machine
+    #: Whether labels are switched next.
     switched: bool
+    #: The X that is next.
     following: float | None
 
 
@@ -77,18 +71,10 @@ def search(
     fraction: float,
     observe: Callable[[Any], None] | None = None,
 ) -> Iterator[Level]:
-    """The levels of the search; the last one is the answer.
+    """Yields the levels of the search; the last one is the answer.
 
-    Parameters
-    ----------
-    problem : MachineProblem
-        Of all rows; y of those that are not known is not read.
-    known : (n,) bool
-        Whether a row has a label.
-    scores : (n,) float64
-        Of the machine of the labelled rows.
-    fraction : float
-        p, in [0, 1].
+    problem: of all rows; y of those that are not known is not read. known: (n,) whether a row has a
+    label. scores: (n,) of the machine of the labelled rows. fraction: p, in [0, 1].
     """
     open_rows = np.flatnonzero(~known)
     count = positives(len(open_rows), fraction)
@@ -131,10 +117,10 @@ def _pair(y: NDArray, losses: NDArray, rows: NDArray[np.int64]) -> tuple[int, in
 
 
 def certainties(level: Level, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """What svm_light writes of these rows: f of one without a multiplier, else its label times less
-    than 1.
+    """The numbers that svm_light writes for these rows: f of one without a multiplier, else its
+    label times less than 1.
 
-    That is 0.999 less half of what part the multiplier is of the largest of these rows.
+    That is 0.999 less half of the multiplier's share of the largest one of these rows.
     """
     machine = level.machine
     alpha, y = np.abs(machine.beta[rows]), level.problem.y[rows]
@@ -155,13 +141,8 @@ class Transduction(Classes):
     """Training on labels of two signs and on rows that have none."""
 
     def run(self, model_file: str) -> None:
-        """Trains, reports and writes.
-
-        Raises
-        ------
-        TrainingError
-            Where no row has a label and no -p says how many are positive.
-        """
+        """Trains, reports and writes; raises TrainingError where no row has a label and no -p says
+        how many are positive."""
         values, known = self.values, self.examples.y != 0
         y = np.where(self.examples.y > 0, 1.0, -1.0)
         unlabelled, positive = int((~known).sum()), int((y[known] > 0).sum())
@@ -206,7 +187,7 @@ class Transduction(Classes):
         ):
             write_short_scores(output, certainties(last, ~known), True)
         self.report.say(f"Number of switches: {switches}")
-        self.told(last.problem, machine)
+        self.print_training(last.problem, machine)
         for line in self.criteria(last, known):
             self.report.say(line)
         self.report.evaluations(machine.evaluations)
