@@ -76,6 +76,44 @@ classify --scheme iob1 test model
 threshold test model out --maximise recall --at-least recall=0.5
 threshold test model out --maximise precision --at-least precision=0.5
 convert dates.csv out
+learn --penalty l1 -l error-rate train m
+learn --penalty l1 --solver cutting-plane -l squared-hinge train m
+learn --penalty elastic-net --l1-ratio 1 -l error-rate train m
+learn --free-bias -l f1 -c 1 train m
+learn --free-bias --solver dual-cd train m
+learn -c 1 --example-cost 1 train m
+learn --input conll train m
+learn --zero-based --input csv --label y dates.csv m
+learn --rescaling slack -l hinge train m
+learn --example-cost 1 -l f1 train m
+learn --nu 0.1 -c 1 -t rbf train m
+learn --nu 0.1 --tube 0.2 --task regression -t rbf train m
+learn --nu 0.1 --initial model -t rbf train m
+learn --keep-multipliers --penalty l1 -l squared-hinge train m
+learn --certify --quick train m
+learn --solver newton -t rbf train m
+learn --solver pegasos --gap 0.1 -t rbf train m
+learn --solver newton --multiclass crammer-singer classes2 m
+learn --solver smo -t sigmoid --maintenance project train m
+learn -t polynomial --maintenance merge --solver bsgd train m
+learn -t sigmoid --maintenance project --solver bsgd train m
+learn --sampling adaptive --solver bsgd -t rbf train m
+learn --epochs 2 --gap 0.1 --quick train m
+learn --quick --gap 0.1 train m
+learn --basis-kind fourier -t polynomial train m
+learn --basis-kind fourier train m
+learn --basis 20 train m
+learn --maintenance merge -t rbf --solver pegasos train m
+learn --task sequence --b 1 seq m
+learn --select precision -c 1,2 train m
+learn --at-least recall=0.5 --validate test --select f1 -c 1,2 train m
+learn --confidence 0.6 train m
+learn --checkpoint-every 5m train m
+learn --label y --cache folder dates.csv m
+rank -l f1 queries m
+learn --class-weight balanced --task regression train m
+learn --positive 1 --task regression train m
+learn --added test --removed test train m
 """
 #: A setting in a message: an option, and what may be its value.
 SETTING = re.compile(r"(?<![\w-])(--[a-z0-9][a-z0-9-]+|-[a-zA-Z])(?:[ =]([^\s;,]+))?")
