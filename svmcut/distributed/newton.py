@@ -38,7 +38,6 @@ from svmcut.distributed.margin import FIRST, MOST_BYTES, BundledRun, Margin
 from svmcut.distributed.nearby import ENTRY_BYTES, ROW_BYTES
 from svmcut.distributed.oracle import Carried, Smooth, corners_of
 from svmcut.risks import make_risk
-from svmcut.risks.smoothed import SLOPE_TOLERANCE, line_step
 from svmcut.solvers.compose import HandOverRun
 from svmcut.solvers.curvature import (
     DENSE_DIM,
@@ -47,7 +46,7 @@ from svmcut.solvers.curvature import (
     conjugate_gradients,
     preconditioner,
 )
-from svmcut.solvers.newton import FINAL, FULL, SHORT, Descent
+from svmcut.solvers.newton import FINAL, Descent
 from svmcut.solvers.protocol import Progress, Run, Solver, Stall, Start
 from svmcut.spec import schemas
 from svmcut.spec.catalog import DUAL_CD, NEWTON, SOLVERS
@@ -142,38 +141,11 @@ class PartedDescent(Descent):
         facts = self._rows.sum(margin.look, [self._here], self.delta)
         self.at: Any = Look(*map(float, facts[: margin.FACTS]))
         self.a = facts[margin.FACTS :].copy()
-        self.gradient = self.space.blend(1.0, self.w, self.C, self.a)
-        self.smoothing = self.C * self.at.excess
-        self.unfinished = 0.5 * self.space.dot(self.gradient, self.gradient)
+        self._set_gap()
         self.passes += 2
 
-    def step(self) -> float:
-        """Take a Newton step with line search; return the predicted gain, 0 where none helps."""
-        space, w, delta = self.space, self.w, self.delta
-        p = self._direction()
-        slope = space.dot(self.gradient, p)
-        if not slope < 0:
-            return 0.0
-        self.gain = -0.5 * slope
-        wd, dd = space.dot(w, p), space.dot(p, p)
-        end = space.blend(1.0, w, 1.0, p)
-        there = Carried(end)
-
-        def rate(t: float) -> tuple[float, float]:
-            rise, bend = self._rows.sum(margin.slope, [self._here, there], t, delta)
-            return wd + t * dd + self.C * float(rise), dd + self.C * float(bend)
-
-        t = line_step(
-            rate, -slope, 1.0, *((FULL, SHORT) if delta else (SLOPE_TOLERANCE, SLOPE_TOLERANCE))
-        )
-        if self._smooth.foresees:
-            cut = self._rows.sum(margin.ahead, [self._here, there], delta)
-            self.ahead = cut[1:].copy(), float(cut[0])
-        self.w = end if t == 1.0 else space.blend(1.0, w, t, p)
-        self._here = Carried(self.w)
-        self.passes += 1
-        self._look()
-        return self.gain
+    def _line(self, p: NDArray) -> PartedLine:
+        return PartedLine(self, p)
 
     def _direction(self) -> NDArray[np.float64]:
         """p of (I + C A'BA) p = -gradient."""
@@ -192,6 +164,35 @@ class PartedDescent(Descent):
         ahead = preconditioner(np.array(rows.sum(margin.diagonal, [here], delta)), C)
         self.passes += share
         return conjugate_gradients(product, ahead, self.gradient, self.space, rest=REST)[0]
+
+
+class PartedLine:
+    """The line of a step over parts; see solvers.newton.Line."""
+
+    def __init__(self, descent: PartedDescent, p: NDArray):
+        self._descent, self._p = descent, p
+        self._end = descent.space.blend(1.0, descent.w, 1.0, p)
+        self._places = [descent._here, Carried(self._end)]
+
+    def slope(self, t: float) -> tuple[float, float]:
+        """Returns slope and curvature of the smoothed risk after t steps."""
+        rise, bend = self._descent._rows.sum(margin.slope, self._places, t, self._descent.delta)
+        return float(rise), float(bend)
+
+    def cut(self) -> tuple[NDArray[np.float64], float] | None:
+        """Returns the cut that is predicted for a full step, if any."""
+        descent = self._descent
+        if not descent._smooth.foresees:
+            return None
+        cut = descent._rows.sum(margin.ahead, self._places, descent.delta)
+        return cut[1:].copy(), float(cut[0])
+
+    def move(self, t: float) -> NDArray[np.float64]:
+        """Takes the descent to t steps; returns the point there."""
+        descent = self._descent
+        w = self._end if t == 1.0 else descent.space.blend(1.0, descent.w, t, self._p)
+        descent._here = Carried(w)
+        return w
 
 
 class PartedNewtonRun(BundledRun):

@@ -33,10 +33,11 @@ import math
 from collections.abc import Generator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import sparse
 from svmcut.base.records import record, replace
-from svmcut.base.typing import Any, ClassVar, Self
+from svmcut.base.typing import Any, ClassVar, Protocol, Self
 from svmcut.cutting.oracle import Normals
 from svmcut.risks.smoothed import SLOPE_TOLERANCE, SmoothedRisk, line_step
 from svmcut.risks.weights import total
@@ -54,6 +55,46 @@ SAMPLE_STEPS = 40
 #: and elsewhere: once the bands have settled a full step ends at the minimum.
 FULL, SHORT = 0.3, 0.05
 PATIENCE, SMOOTH_PATIENCE = 30, 10  # looks without progress, with a delta that falls and without
+
+
+class Line(Protocol):
+    """The line from the point of a descent along a step."""
+
+    def slope(self, t: float) -> tuple[float, float]:
+        """Return slope and curvature of the smoothed risk after t steps."""
+        ...
+
+    def cut(self) -> tuple[NDArray[np.float64], float] | None:
+        """Return coefficients and offset of the cut that is predicted for a full step, if any."""
+        ...
+
+    def move(self, t: float) -> Any:
+        """Take the descent's scores to t steps; return the point there."""
+        ...
+
+
+class RowLine:
+    """A Line by the scores of rows."""
+
+    def __init__(self, descent: Descent, p: Any):
+        self._descent, self._p, self._s, self._e = descent, p, descent.s, descent.space.scores(p)
+        at = descent.at
+        if at.shares is not None:  # the bias follows
+            self._s, self._e = self._s + at.shift, self._e - float(at.shares @ self._e)
+
+    def slope(self, t: float) -> tuple[float, float]:
+        rise, bend = self._descent.risk.slope(self._s, self._e, t, self._descent.delta)
+        return rise, bend
+
+    def cut(self) -> tuple[NDArray[np.float64], float] | None:
+        risk, at = self._descent.risk, self._descent.at
+        return risk.nearest_cut(at.coef + at.bends * self._e) if risk.should_cut_ahead else None
+
+    def move(self, t: float) -> Any:
+        descent, space = self._descent, self._descent.space
+        descent.s = np.empty(len(self._e))
+        sparse.blend(1.0, self._s, t, self._e, descent.s, space.threads)
+        return space.blend(1.0, descent.w, t, self._p)
 
 
 class Descent(Kept):
@@ -87,8 +128,9 @@ class Descent(Kept):
         self._curvature = self._equations()
         # coefficients of a smoothed loss stay where they are, but for a few
         self._normals = Normals(self.space, refresh=20 if delta else 1)
-        #: The predicted gain of the last step; coefficients and offset of the cut predicted there.
-        self.w, self.delta, self.ahead, self.gain = w, delta, None, math.inf
+        #: The predicted gain of the last step, and the cut predicted for its end.
+        self.w, self.delta, self.gain = w, delta, math.inf
+        self.ahead: tuple[NDArray, float] | None = None
         #: (n,) Scores of w; a free bias is not in them since the last step.
         self.s, self.passes = np.zeros(self.space.n_rows), 1.0
         if look:
@@ -127,11 +169,13 @@ class Descent(Kept):
     def _set_cut(self, a) -> None:
         self.at = at = self.risk.smooth(self.s, self.delta)
         self.a = self._normals.of(at.coef) if a is None else a
+        self._set_gap()
+
+    def _set_gap(self) -> None:
+        """Set gradient and gap of the present cut."""
         self.gradient = self.space.blend(1.0, self.w, self.C, self.a)
-        self.smoothing, self.unfinished = (
-            self.C * at.excess,
-            0.5 * self.space.dot(self.gradient, self.gradient),
-        )
+        self.smoothing = self.C * self.at.excess
+        self.unfinished = 0.5 * self.space.dot(self.gradient, self.gradient)
 
     @property
     def primal(self) -> float:
@@ -158,33 +202,35 @@ class Descent(Kept):
             return math.inf
         return self.step()
 
+    def _direction(self) -> Any:
+        """Return p of (I + C A'BA) p = -gradient, or near it."""
+        p = self._curvature.direction(self.at, self.C, self.gradient)
+        self.passes += self._curvature.passes
+        return p
+
+    def _line(self, p: Any) -> Line:
+        return RowLine(self, p)
+
     def _is_settled(self) -> bool:
         return self.unfinished <= self.smoothing
 
     def step(self) -> float:
         """Take a Newton step with line search; return the predicted gain, 0 where none helps."""
-        space, risk, at, delta, w = self.space, self.risk, self.at, self.delta, self.w
-        p = self._curvature.direction(at, self.C, self.gradient)
-        self.passes += self._curvature.passes
+        space, p = self.space, self._direction()
         slope = space.dot(self.gradient, p)
         if not slope < 0:
             return 0.0
-        self.gain, s, e = -0.5 * slope, self.s, space.scores(p)
-        if at.shares is not None:  # the bias follows
-            s, e = s + at.shift, e - float(at.shares @ e)
-        wd, dd = space.dot(w, p), space.dot(p, p)
+        self.gain, line = -0.5 * slope, self._line(p)
+        wd, dd = space.dot(self.w, p), space.dot(p, p)
 
         def rate(t: float) -> tuple[float, float]:
-            rise, bend = risk.slope(s, e, t, delta)
+            rise, bend = line.slope(t)
             return wd + t * dd + self.C * rise, dd + self.C * bend
 
-        t = line_step(
-            rate, -slope, 1.0, *((FULL, SHORT) if delta else (SLOPE_TOLERANCE, SLOPE_TOLERANCE))
-        )
-        if risk.should_cut_ahead:
-            self.ahead = risk.nearest_cut(at.coef + at.bends * e)
-        self.w, self.s = space.blend(1.0, w, t, p), np.empty(len(e))
-        sparse.blend(1.0, s, t, e, self.s, space.threads)
+        tolerances = (FULL, SHORT) if self.delta else (SLOPE_TOLERANCE, SLOPE_TOLERANCE)
+        t = line_step(rate, -slope, 1.0, *tolerances)
+        self.ahead = line.cut()
+        self.w = line.move(t)
         self.passes += 1
         self._look()
         return self.gain
