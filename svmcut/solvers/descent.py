@@ -77,9 +77,6 @@ class DescentRun(FractionalRun):
             "_stall": OWN,
         }
 
-    def _descent_state(self) -> State:
-        return schemas.state_of(self, self._descent_form())
-
     def _cut(self) -> tuple[NDArray[np.float64], float]:
         """Set the fractions of alpha; return coefficients and offset of their cut."""
         raise NotImplementedError

@@ -120,9 +120,13 @@ class FractionalRun(Run):
         """Yield the steps from a saved state; return True where another solver should go on."""
         raise NotImplementedError
 
+    def _descent_form(self) -> Form:
+        """Return the checks of what is saved while the descent goes on."""
+        raise NotImplementedError
+
     def _descent_state(self) -> State:
         """Return the state of the descent."""
-        raise NotImplementedError
+        return schemas.state_of(self, self._descent_form())
 
     def _successor(self) -> Solver:
         """Return the solver that takes over from the descent."""

@@ -80,9 +80,6 @@ class GramSmoRun(FractionalRun):
         boxes = np.broadcast_to(self._boxes, len(self._alpha))
         return {"_alpha": schemas.below(boxes, 0.0), "_looks": schemas.COUNT, "_stall": OWN}
 
-    def _descent_state(self) -> State:
-        return schemas.state_of(self, self._descent_form())
-
     def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
         problem, n = self._problem, len(self._alpha)
         space, signs = problem.space, problem.risk.signs
