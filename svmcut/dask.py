@@ -174,7 +174,7 @@ def _finish(
 ) -> list[Fitted]:
     """The results of `train`, with all warnings."""
     for outcome in outcomes:
-        more = driver.underfitted(outcome)
+        more = driver.underfit_warnings(outcome)
         outcome.warnings = [*before, *driver.warnings, *outcome.warnings, *more]
     return [Fitted.of(outcome, width) for outcome in outcomes]
 

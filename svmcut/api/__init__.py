@@ -37,7 +37,7 @@ from svmcut.tables.options import (
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tasks.protocol import OF_CLASSES, make_task, names_for_second_file
 from svmcut.tasks.weights import apply_weights
-from svmcut.training.certificate import check_decidable, completed
+from svmcut.training.certificate import check_decidable, finish_model
 from svmcut.training.decision_stop import DecidingDriver, check_fraction
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def train(
         *told,
         *driver.warnings,
         *outcome.warnings,
-        *driver.underfitted(outcome),
+        *driver.underfit_warnings(outcome),
     ]
     return Fitted.of(outcome, width_of(data))
 
@@ -258,7 +258,7 @@ def choose(asked: Asked, search_of: Callable[..., Search] = Search) -> Choice:
         *warnings,
         *driver.warnings,
         *outcome.warnings,
-        *driver.underfitted(outcome),
+        *driver.underfit_warnings(outcome),
     ]
     return Choice(Fitted.of(outcome, width_of(data)), best, search.rows(name), proven)
 
@@ -305,7 +305,7 @@ def weights_of(weights: Any, settings: Settings) -> tuple[Any, str]:
 
 def complete(outcome: Any, examples: Any, settings: Settings) -> Any:
     """The model with its certificate, its multipliers and the encoding of its table."""
-    model = completed(outcome, examples, settings)
+    model = finish_model(outcome, examples, settings)
     return model if examples.table is None else replace(model, table=examples.table.encoding)
 
 

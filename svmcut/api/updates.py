@@ -18,7 +18,7 @@ from svmcut.loading import Fitted
 from svmcut.spec.refusals import check_kept, check_names
 from svmcut.tasks.protocol import names_for_second_file
 from svmcut.training.decision_stop import DecidingDriver, check_fraction
-from svmcut.training.update import Earlier, UpdatingDriver, check_earlier, inherited
+from svmcut.training.update import Earlier, UpdatingDriver, check_earlier, inherit_parameters
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -116,7 +116,7 @@ def _update(fitted: Any, data: Any, rows: tuple[Any, Any], given: dict[str, Any]
     where = os.fspath(fitted) if is_path else "the model"
     model = read_model(where) if is_path else fitted.model
     trains = until is not None or not given.keys().isdisjoint(_AIMS)
-    given |= inherited(model, where, given)
+    given |= inherit_parameters(model, where, given)
     changes: list[Change] = []
 
     def change(own: Task, examples: Any, settings: Settings) -> Any:
@@ -126,8 +126,8 @@ def _update(fitted: Any, data: Any, rows: tuple[Any, Any], given: dict[str, Any]
     own, examples, settings, idle = examples_of(data, "classification", None, given, change=change)
     check_kept(settings, "keep_multipliers")
     driver = own.plan(examples, settings)
-    check_earlier(model, where, driver.settings, driver.marks.get("labels"))
-    earlier = Earlier.of(model, where, changes[0], examples)
+    check_earlier(model, where, driver.settings, driver.task_fields.get("labels"))
+    earlier = Earlier.from_model(model, where, changes[0], examples)
     updating: Any = UpdatingDriver(driver, earlier, trains)
     if until is not None:
         judged = rows_beside(until, own, examples, settings)

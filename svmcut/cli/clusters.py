@@ -24,7 +24,7 @@ from svmcut.files.patterns import files_of, is_pattern
 from svmcut.models import MulticlassModel
 from svmcut.tables.parts import check_options
 from svmcut.tasks.protocol import make_task, presentation, words_of
-from svmcut.training.pieces import falls_apart
+from svmcut.training.pieces import is_splittable
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
@@ -72,7 +72,7 @@ class SpreadTraining(Training):
 
     def _driver_of(self, settings: Settings, time_limit: float | None) -> Driver:
         driver = super()._driver_of(settings, time_limit)
-        if not self.options.searches or falls_apart(driver):
+        if not self.options.searches or is_splittable(driver):
             share(driver, self.examples, self._client)
         return driver
 

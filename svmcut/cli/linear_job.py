@@ -45,9 +45,9 @@ from svmcut.spec.entries import DUAL_CD, LOGISTIC, SQUARED_HINGE
 from svmcut.spec.parameters import StoppingRule
 from svmcut.spec.places import loss_marks
 from svmcut.tasks.row_lines import TASK, ClassificationLines
-from svmcut.training.gate import Reading, ball_of, judge, rounded
+from svmcut.training.gate import Reading, ball_of, judge, sum_rounding
 from svmcut.training.outcome import Outcome, units_of_examples
-from svmcut.training.settings import kernel_of, resolved
+from svmcut.training.settings import kernel_of, resolve_settings
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
@@ -151,7 +151,7 @@ class _Run:
         job.take()
         if job.is_weighed or job.n_features > MAX_FEATURES or not (original or job.has_two):
             raise Unusual
-        self._settings = resolved(settings, job.n_rows)
+        self._settings = resolve_settings(settings, job.n_rows)
         if self._settings.free_bias:
             raise Unusual
         self._units = units_of_examples(self._settings, job.n_rows)
@@ -215,7 +215,7 @@ class _Run:
             math.inf if s.loss == SQUARED_HINGE else KEPT * terms,
             original=s.original,
             whole=lambda: None,
-            sums=lambda: rounded(terms + abs(outcome.primal), job.n_features + (bias != 0)),
+            sums=lambda: sum_rounding(terms + abs(outcome.primal), job.n_features + (bias != 0)),
         )
         judge(outcome, rule, None, reading=reading)
         if not outcome.converged:

@@ -35,7 +35,7 @@ from svmcut.spec.kinds import Typed
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import make_task, names_for_second_file, presentation, words_of
 from svmcut.tasks.weights import apply_weights
-from svmcut.training.certificate import completed
+from svmcut.training.certificate import finish_model
 from svmcut.training.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
@@ -376,7 +376,7 @@ class Training:
         """Model with its certificate and the encoding of its table."""
         model = outcome.model
         if not self.original:
-            model = completed(outcome, self.examples, self._driver.settings)
+            model = finish_model(outcome, self.examples, self._driver.settings)
         return model if self._table is None else replace(model, table=self._table.encoding)
 
     @property
@@ -457,7 +457,7 @@ class Training:
 
     def is_over(self) -> bool:
         """True if the run ends here, whatever values of C are left."""
-        return self.outcomes[-1].stopped_by == "interrupt" or self._driver.late()
+        return self.outcomes[-1].stopped_by == "interrupt" or self._driver.is_late()
 
     def is_complete(self) -> bool:
         """True if there is a model for every C, and all met their target."""
@@ -501,7 +501,7 @@ class Training:
         largest = max(
             self.outcomes, key=lambda outcome: outcome.objective.c
         )  # with the others it was compared
-        self._warnings += map(in_options, self._driver.underfitted(largest))
+        self._warnings += map(in_options, self._driver.underfit_warnings(largest))
         self._explain_failures()
         self._warnings += training_report.log_warnings
         self._seconds["total"] = time.perf_counter() - self._began
@@ -564,7 +564,7 @@ class Training:
         return log, training_report.trace_line(progress, objective) if self.options.trace else ""
 
     def _print(self, line: str, trace: str) -> None:
-        with self._bar.hidden(self._log is not _silence):
+        with self._bar.hide(self._log is not _silence):
             self._log(line)
         if self._trace is not None:
             self._trace.write((trace + "\n").encode())

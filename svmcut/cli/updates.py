@@ -14,7 +14,7 @@ from svmcut.data.changes import Change, places_of
 from svmcut.formats import read_model
 from svmcut.spec.kinds import Typed
 from svmcut.tasks.protocol import names_for_second_file
-from svmcut.training.update import Earlier, UpdatingDriver, check_earlier, inherited
+from svmcut.training.update import Earlier, UpdatingDriver, check_earlier, inherit_parameters
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions
@@ -27,7 +27,7 @@ def run_update(options: LearnOptions) -> int:
     if options.initial is None:
         return run(options)  # which says what is missing
     model = read_model(options.initial)
-    own = inherited(model, options.initial, options.given or frozenset())
+    own = inherit_parameters(model, options.initial, options.given or frozenset())
     values: dict[str, Any] = {
         name: (Typed(f"{value:g}", value),) if name in _LIST_OPTIONS else value
         for name, value in own.items()
@@ -65,8 +65,8 @@ class UpdateTraining(Training):
         driver = self._task.plan(self.examples, settings, time_limit)
         options, model = self.options, self._model
         name = escape(options.initial or "")
-        check_earlier(model, name, driver.settings, driver.marks.get("labels"))
-        earlier = Earlier.of(model, name, self._change, self.examples)
+        check_earlier(model, name, driver.settings, driver.task_fields.get("labels"))
+        earlier = Earlier.from_model(model, name, self._change, self.examples)
         trains = not {"gap", "epsilon", "until_decided"}.isdisjoint(options.given or ())
         updating = UpdatingDriver(driver, earlier, trains)
         return (

@@ -240,7 +240,7 @@ class PartedClasses:
     def problem(self, space: Any, C: float, stop: StoppingRule) -> PartedProblem:
         return PartedProblem(self._oracle, C, stop, self._qp)
 
-    def rise(self, space: Any, w: Any) -> float:
+    def sensitivity(self, space: Any, w: Any) -> float:
         return math.inf
 
 

@@ -49,9 +49,9 @@ from svmcut.training.driver import Driver
 from svmcut.training.linear import Linear
 from svmcut.training.multiclass import MulticlassPlan
 from svmcut.training.outcome import Outcome, Units, units_of_examples
-from svmcut.training.settings import resolved
+from svmcut.training.settings import resolve_settings
 from svmcut.training.stage import Ended, Stage, make_solver
-from svmcut.training.vectors import rise_of, units_of_queries
+from svmcut.training.vectors import units_of_queries, weighted_sensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -208,12 +208,12 @@ class PartedVectors:
             return Problem(self._risk, space, C, stop, self._qp)
         return PartedProblem(self._oracle, C, stop, self._qp, smooth=self._smooth)
 
-    def rise(self, space: Any, w: Any) -> float:
+    def sensitivity(self, space: Any, w: Any) -> float:
         if not self.units.is_sum:
             return math.inf
         parted = self.examples
         features = parted.sum("squares") + len(parted) * space.bias**2
-        return rise_of(space, w, parted.sum("weight_squares"), features)
+        return weighted_sensitivity(space, w, parted.sum("weight_squares"), features)
 
 
 class PartedLinear(Linear):
@@ -339,7 +339,7 @@ def make_driver(
         y = np.arange(float(sets.shape[1]))
     labels = labels_of(y, settings.positive, path) if settings.labels == TWO_CLASSES else None
     n = sum(part.rows for part in parts)
-    settings = resolved(settings, n, time_limit)
+    settings = resolve_settings(settings, n, time_limit)
     if not has_curvature(settings):
         settings = replace(settings, solver=CUTTING_PLANE)
     if not settings.is_sum and any(part.weighed for part in parts):
@@ -362,7 +362,7 @@ def make_driver(
         if settings.labels == TWO_CLASSES:
             _mark_classes(driver, parted, labels, settings)
         elif TASKS[settings.task].marked:
-            driver.marks = {"loss": settings.loss}
+            driver.task_fields = {"loss": settings.loss}
     driver.warnings += empty
     return parted, driver
 
@@ -413,7 +413,7 @@ def _mark_classes(
         if not settings.is_sum:
             raise TrainingError("{}; loss '{}' needs two classes", alone, settings.loss)
         driver.warnings.insert(0, f"{alone}; there is no other class to learn")
-    driver.marks = {"labels": labels, **loss_marks(settings)}
+    driver.task_fields = {"labels": labels, **loss_marks(settings)}
     driver.counts = {"labels": list(labels or SIGNS), "class_counts": counts}
 
 

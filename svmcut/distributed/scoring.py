@@ -180,7 +180,7 @@ def _fit(
         outcome.model = model if table is None else records.replace(model, table=table)
         outcomes.append(outcome)
         state = None
-        if outcome.stopped_by == "interrupt" or driver.late():
+        if outcome.stopped_by == "interrupt" or driver.is_late():
             break
     return outcomes
 

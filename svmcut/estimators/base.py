@@ -312,7 +312,7 @@ class Trained(Running, BaseEstimator):
             outcome = driver.fit(settings.cost, settings.example_cost, bar.show)
         if driver.interrupted or outcome.stopped_by == "interrupt":
             raise KeyboardInterrupt
-        for message in (*driver.warnings, *outcome.warnings, *driver.underfitted(outcome)):
+        for message in (*driver.warnings, *outcome.warnings, *driver.underfit_warnings(outcome)):
             if getattr(message, "template", None) not in self.unsaid:
                 warn(message)
         return outcome

@@ -96,7 +96,7 @@ class OnWorkers(Trained):
             rows.close()
         if driver.interrupted or outcome.stopped_by == "interrupt":
             raise KeyboardInterrupt
-        for message in (*driver.warnings, *outcome.warnings, *driver.underfitted(outcome)):
+        for message in (*driver.warnings, *outcome.warnings, *driver.underfit_warnings(outcome)):
             warn(message)
         self.n_features_in_ = len(getattr(self, "feature_names_in_", ())) or parted.X.n_features
         return outcome, driver

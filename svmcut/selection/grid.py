@@ -243,7 +243,7 @@ class Grid(NamedTuple):
         for at, place in enumerate(chain.cells[first:], first):
             look = lambda progress, objective, at=at: observe(at, driver)  # noqa: E731
             outcome, state = driver.fit(*self.costs[place], look, state), None
-            if outcome.stopped_by == "limit" and driver.late():
+            if outcome.stopped_by == "limit" and driver.is_late():
                 return
             measured = measure(
                 self.task, outcome.model, held, threads=settings.threads, beam=settings.beam

@@ -121,7 +121,7 @@ class Half:
         self.driver, self._held = driver, held
         settings, plan = driver.settings, cast("Any", driver.plan)
         self._plan, self._space = plan, plan.space
-        positive, unknown = classes_of(self._held.y, self.driver.marks.get("labels"))
+        positive, unknown = classes_of(self._held.y, self.driver.task_fields.get("labels"))
         self._known, n = ~unknown, max(1, len(unknown))
         self.signs = np.where(positive, 1.0, -1.0)[self._known]
         self.weights = np.full(len(self.signs), share / n)
@@ -136,7 +136,7 @@ class Half:
     ) -> Trained | None:
         """The point of C; None where the time is over before."""
         driver, plan = self.driver, self._plan
-        if driver.late():
+        if driver.is_late():
             return None
         plan.settings = replace(plan.settings, gap=gap)
         driver.warm = self._start(C)
@@ -146,7 +146,7 @@ class Half:
             raise UsageError(
                 "{certify_choice} needs a solver that keeps its cuts; leave out {solver}"
             )
-        if driver.late():
+        if driver.is_late():
             return None
         lowest_point = bundle.solve(inner, 1e-3 * gap * max(outcome.primal, 1e-300) / inner)
         w = np.array(outcome.progress.solution())

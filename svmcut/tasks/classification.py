@@ -89,7 +89,7 @@ class Classification(VectorTask):
                 path,
                 ours,
             )
-        driver.marks = {"labels": labels, **loss_marks(driver.settings)}
+        driver.task_fields = {"labels": labels, **loss_marks(driver.settings)}
         driver.counts = {"labels": list(labels or SIGNS), "class_counts": counts}
         return driver
 
@@ -109,7 +109,7 @@ class Classification(VectorTask):
         return tally.counts() | own | dict(zip(("tp", "fp", "fn", "tn"), table, strict=True))
 
     def label_warnings(self, data: Examples, driver: Driver) -> list[str]:
-        labels = driver.marks.get("labels")
+        labels = driver.task_fields.get("labels")
         return _unknown(classes_of(data.y, labels)[1], labels, data.source.path)
 
     def warnings(self, tally: Scores, path: str) -> list[str]:

@@ -96,7 +96,7 @@ class NamedTagging(Tagging):
 
     def plan(self, data: Sequences, settings: Settings, time_limit: float | None = None) -> Driver:
         driver = super().plan(data, settings, time_limit)
-        driver.marks = {"names": data.names}
+        driver.task_fields = {"names": data.names}
         return driver
 
     def stream(self, path: str, **how: Any) -> Iterator[Sequences]:

@@ -79,10 +79,10 @@ class Task(Protocol):
 
         driver = make_driver(settings, data, time_limit)
         if TASKS[settings.task].marked:
-            driver.marks = {"loss": driver.settings.loss}
+            driver.task_fields = {"loss": driver.settings.loss}
         if settings.probability:
             calibrated = self.calibrating_driver(driver, data)
-            calibrated.marks = driver.marks
+            calibrated.task_fields = driver.task_fields
             return calibrated
         return driver
 

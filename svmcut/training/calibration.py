@@ -130,10 +130,10 @@ class CalibratedDriver(Driver):
         """
         scores: Any = None
         for fold in self._folds:
-            if self.late():
+            if self.is_late():
                 return None
             train, rest = split(self._data, fold)
-            model: Any = self._fitted(train, cost, example_cost).model
+            model: Any = self._fit_part(train, cost, example_cost).model
             held = model.decisions(rest.X, self.settings.threads)
             if scores is None:
                 scores = np.empty((len(self._data), *held.shape[1:]))
@@ -141,9 +141,9 @@ class CalibratedDriver(Driver):
         if not np.isfinite(scores).all():
             what = "scores of rows that were held out are not finite"
             raise TrainingError("{}: {}; scale the features", self.plan.path, what)
-        return None if self.late() else scores
+        return None if self.is_late() else scores
 
-    def _fitted(self, data: Any, cost: float | None, example_cost: float | None) -> Outcome:
+    def _fit_part(self, data: Any, cost: float | None, example_cost: float | None) -> Outcome:
         """The outcome of a part, in which C keeps its weight of an example; a KeyboardInterrupt
         where it was ended by one."""
         driver = self._part(data)
@@ -177,24 +177,30 @@ class CalibratedDriver(Driver):
 
 
 #: Held out, which are enough for one number, and how closely it is fitted to them.
-TOKENS, CLOSELY = 3000, 1e-3
+MAX_HELD_TOKENS, TEMPERATURE_TOLERANCE = 3000, 1e-3
 
 
-def temper(outcome: Outcome, run: QuickRun, path: str, threads: int) -> None:
+def calibrate_quick(outcome: Outcome, run: QuickRun, path: str, threads: int) -> None:
     """Gives the model of a run of `quick` a temperature: that of the average of the part, fitted to
     sequences held out, of `TOKENS` tokens at most, over what the last average was multiplied by."""
     watched = run.watched
     sequences = watched.sequences
-    enough = max(1, int(np.searchsorted(sequences.indptr, TOKENS, "right")) - 1)
+    enough = max(1, int(np.searchsorted(sequences.indptr, MAX_HELD_TOKENS, "right")) - 1)
     if enough < len(sequences):
         sequences = sequences.take(np.arange(len(sequences)) < enough)
     weights = np.ones(len(sequences)) if sequences.weights is None else sequences.weights
     model = ChainModel(run.scale * run.seen, watched.shape)
     lattice = Lattice(model, sequences.X, sequences.indptr, threads=threads)
-    tempered(outcome, [HeldSequences(lattice, sequences.tags, weights)], path, CLOSELY, smooth=True)
+    calibrate_temperature(
+        outcome,
+        [HeldSequences(lattice, sequences.tags, weights)],
+        path,
+        TEMPERATURE_TOLERANCE,
+        smooth=True,
+    )
 
 
-def tempered(
+def calibrate_temperature(
     outcome: Outcome,
     held: list[HeldSequences],
     path: str,
@@ -252,10 +258,10 @@ class CalibratedChains(CalibratedDriver):
         time is over before."""
         lattices = []
         for fold in self._folds:
-            if self.late():
+            if self.is_late():
                 return None
             train, rest = split(self._sequences, fold)
-            model: Any = self._fitted(train, cost, example_cost).model
+            model: Any = self._fit_part(train, cost, example_cost).model
             known = np.maximum.reduceat(rest.tags, rest.indptr[:-1]) < model.shape.n_tags
             if not known.any():
                 continue
@@ -263,8 +269,8 @@ class CalibratedChains(CalibratedDriver):
             lattice = Lattice(model, rest.X, rest.indptr, threads=self.settings.threads)
             weights = np.ones(len(rest)) if rest.weights is None else rest.weights
             lattices.append(HeldSequences(lattice, rest.tags, weights))
-        return None if self.late() else lattices
+        return None if self.is_late() else lattices
 
     def _calibrate(self, outcome: Outcome, scores: Any) -> None:
         """Fits the temperature, and says what the probabilities are worth on the same sequences."""
-        tempered(outcome, scores, self.plan.path)
+        calibrate_temperature(outcome, scores, self.plan.path)

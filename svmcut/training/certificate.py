@@ -46,7 +46,7 @@ from svmcut.spec import schemas
 from svmcut.spec.catalog import KERNELS, PAIRS, SOLVERS
 from svmcut.spec.entries import CLASSES, L2, SETS, TWO_CLASSES
 from svmcut.spec.schemas import OWN, Form, State
-from svmcut.training.gate import BOUNDED, SCORED, Part, Reading, ball_of, rounded
+from svmcut.training.gate import BOUNDED, SCORED, Part, Reading, ball_of, sum_rounding
 from svmcut.training.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ if TYPE_CHECKING:
     Certify = Callable[[Any, Progress], tuple[float, float]]
 
 #: Weights of a part of a model that is written and read back where its digits cannot matter.
-SAMPLED = 1000
+MAX_SAMPLED = 1000
 #: Weights looked at together, so that what is made of them takes little memory.
-CHUNK = 1 << 18
+_CHUNK = 1 << 18
 
 
 def scaled_bound(offset: float, squared: float, most: float = 1.0) -> float:
@@ -157,14 +157,14 @@ def weights_reading(
     def sums() -> float:
         w, slopes = w_of(outcome.model), rise
         if not math.isfinite(rise) and hasattr(getattr(problem.space, "X", None), "indptr"):
-            slopes = outcome.norm * slopes_of(problem, w)
-        return rounded(problem.C * slopes + size + abs(outcome.primal), len(w))
+            slopes = outcome.norm * slope_bound(problem, w)
+        return sum_rounding(problem.C * slopes + size + abs(outcome.primal), len(w))
 
     return Reading(value, change, part, original, size=at_zero, sums=sums)
 
 
-def slopes_of(problem: Problem, w: Any) -> float:
-    """At most the sum over rows of |x| and the slopes of the risk in their scores, at w."""
+def slope_bound(problem: Problem, w: Any) -> float:
+    """A bound of the sum over rows of |x| times the slope of the risk in its score, at w."""
     space = problem.space
     squares = np.empty(space.X.n_rows)
     sparse.row_norms(sparse.Rows(space.X), squares, space.threads)
@@ -173,34 +173,34 @@ def slopes_of(problem: Problem, w: Any) -> float:
     return math.sqrt(sparse.dot(coef, coef) * lengths)
 
 
-def some(values: NDArray) -> NDArray[np.int64]:
-    """Where some SAMPLED of these weights are that are not 0, spread over all."""
+def sample_nonzeros(values: NDArray) -> NDArray[np.int64]:
+    """Places of about MAX_SAMPLED nonzero weights, spread over all."""
     step, before, places = (
-        max(1, int(np.count_nonzero(values)) // SAMPLED),
+        max(1, int(np.count_nonzero(values)) // MAX_SAMPLED),
         0,
         [np.zeros(0, np.int64)],
     )
-    for first in range(0, len(values), CHUNK):
-        used = first + np.flatnonzero(values[first : first + CHUNK])
+    for first in range(0, len(values), _CHUNK):
+        used = first + np.flatnonzero(values[first : first + _CHUNK])
         places.append(used[-before % step :: step])
         before += len(used)
     return np.concatenate(places)
 
 
-def close(kept: Any, trained: Any) -> bool:
-    """Whether numbers read back are those of training, up to the digits of a file."""
+def is_close(kept: Any, trained: Any) -> bool:
+    """Check that numbers read back are those of training, up to the digits of a file."""
     return bool(np.allclose(kept, trained, rtol=KEPT, atol=1e-37))
 
 
 def part_of_features(model: Any, K: int) -> Part:
     """The weights of some features of a model of (d, K) W, and of the constant one."""
-    places = distinct(some(model.W.ravel()) // max(1, K))
+    places = distinct(sample_nonzeros(model.W.ravel()) // max(1, K))
     columns = places.astype(np.int32) if model.columns is None else model.columns[places]
     part = replace(model, W=model.W[places], columns=columns)
 
     def holds(kept: Any) -> bool:
         W = in_columns(kept.W, kept.columns, columns, len(columns))
-        return close(W, part.W) and close(kept.constant, part.constant)
+        return is_close(W, part.W) and is_close(kept.constant, part.constant)
 
     return Part(part, holds)
 
@@ -216,8 +216,8 @@ def read_back_features(model: Any) -> Any:
     both = np.empty((len(model.W) + 1, model.W.shape[1]))  # as one_below takes them
     W = both[: len(model.W)]
     own, kept = np.ascontiguousarray(model.W).reshape(-1), W.reshape(-1)
-    for first in range(0, len(own), CHUNK):
-        kept[first : first + CHUNK] = read_back(own[first : first + CHUNK])
+    for first in range(0, len(own), _CHUNK):
+        kept[first : first + _CHUNK] = read_back(own[first : first + _CHUNK])
     both[len(W)] = read_back(model.constant)
     constant = both[len(W)]
     if not (np.isfinite(W).all() and np.isfinite(constant).all()):
@@ -225,7 +225,7 @@ def read_back_features(model: Any) -> Any:
     return replace(model, W=W, constant=constant)
 
 
-def one_below(W: Any, constant: NDArray) -> NDArray[np.float64]:
+def stack_constant(W: Any, constant: NDArray) -> NDArray[np.float64]:
     """(d + 1, K) W and the constants; their own memory where one lies behind the other."""
     both, other = (getattr(part, "base", None) for part in (W, constant))
     if both is other and isinstance(both, np.ndarray) and both.shape == (len(W) + 1, W.shape[1]):
@@ -235,7 +235,7 @@ def one_below(W: Any, constant: NDArray) -> NDArray[np.float64]:
     return np.vstack([W, constant])
 
 
-def rise_of_scores(space: LinearSpace, w, K: int, weights, each: bool) -> float:
+def score_sensitivity(space: LinearSpace, w, K: int, weights, each: bool) -> float:
     """The sum over rows of the most by which scores of W (dim, K) change where no weight changes by
     more than the part e of it, over e: |x|.|W_k|, of all K where `each`, else of the k where it is
     largest."""
@@ -249,7 +249,7 @@ def rise_of_scores(space: LinearSpace, w, K: int, weights, each: bool) -> float:
     with np.errstate(over="ignore"):
         if not each:
             return sparse.dot(sizes, np.maximum(W.max(axis=1), -W.min(axis=1)))
-        rows = max(1, CHUNK // K)
+        rows = max(1, _CHUNK // K)
         parts = (slice(first, first + rows) for first in range(0, len(W), rows))
         return sum(sparse.dot(np.repeat(sizes[part], K), np.abs(W[part]).ravel()) for part in parts)
 
@@ -303,7 +303,7 @@ class CertifiedRun(Run):
             ):
                 return
             self._within = StoppingRule(closer)
-            self._begin(None, _going_on(self._run.state()))
+            self._begin(None, _reopen(self._run.state()))
 
     def certificate(self, progress: Progress) -> tuple[float, float]:
         """Primal and dual of the full problem, computed once."""
@@ -334,15 +334,15 @@ class Certified(Solver):
     solver: Solver = CUTS
 
 
-def _going_on(state: State) -> State:
+def _reopen(state: State) -> State:
     """The state of a run that met its rule, for one with a closer rule."""
     if "then" in state:
         following = state["then"]["next"]
-        return state | {"then": state["then"] | {"next": following and _going_on(following)}}
+        return state | {"then": state["then"] | {"next": following and _reopen(following)}}
     return {**state, "ends": False}
 
 
-def completed(outcome: Outcome, examples: Any, settings: Settings) -> Any:
+def finish_model(outcome: Outcome, examples: Any, settings: Settings) -> Any:
     """The model of a run with its certificate, and where they were to be kept with the multipliers
     of the rows it was trained on."""
     model = with_certificate(outcome.model, outcome, settings)
@@ -387,7 +387,7 @@ def _radii(model: Any, outcome: Outcome, size: float, radius: float) -> list[flo
     if outcome.radii is None:
         return []
     radii = np.array(outcome.radii)
-    squares = radii * radii + 2.0 * outcome.slip
+    squares = radii * radii + 2.0 * outcome.gap_rounding
     near = outcome.scale * (np.sqrt(squares) + (KEPT + SCORED) * size)
     return [float(f"{1.00001 * min(r, radius):.6g}") for r in near.tolist()]
 

@@ -73,7 +73,7 @@ class Structured(Plan):
     warm: ClassVar[bool]
     choose: Callable[[], str]
     cuts: Callable[[], tuple[Any, Any]]
-    made: Callable[[Any], Any]
+    make_model: Callable[[Any], Any]
     weights: Callable[[Any], NDArray]
 
     def __init__(self, settings: Settings, path: str, model: Any, warnings: list[str]):
@@ -82,8 +82,8 @@ class Structured(Plan):
         )
         self.model = model
 
-    def rise(self, w, problem: Problem) -> float:
-        """As svmcut.training.certificate.weights_reading takes it."""
+    def sensitivity(self, w, problem: Problem) -> float:
+        """See svmcut.training.certificate.weights_reading; unknown for structures."""
         return math.inf
 
     def part(self, model: Any) -> Part:
@@ -110,12 +110,12 @@ class Structured(Plan):
         """The weights, with their primal as a reader of the model file gets it."""
         problem = ended.stage.problem
         if ended.stopped_by is not None:
-            from svmcut.training.least import settled
+            from svmcut.training.fallback import improve_stopped
 
             known = problem if isinstance(problem, Problem) else self._cuts(objective)
-            ended = ended._replace(progress=settled(known, ended.progress))
+            ended = ended._replace(progress=improve_stopped(known, ended.progress))
         w = ended.progress.solution()
-        outcome = ended.outcome(ended.stage.name, self.made(w), float(w @ w))
+        outcome = ended.outcome(ended.stage.name, self.make_model(w), float(w @ w))
         if self.settings.quick:
             outcome.details["quick"] = ended.run.counts()
             if not problem.stop.met(outcome.primal, outcome.dual):  # no digit of the file matters
@@ -123,7 +123,7 @@ class Structured(Plan):
         if not isinstance(problem, Problem):
             problem = self._cuts(objective)
         model, original = outcome.model, self.settings.original
-        rise = self.rise(w, problem)
+        rise = self.sensitivity(w, problem)
         reading = weights_reading(
             self.weights, problem, outcome, rise, original, lambda: self.part(model)
         )
@@ -188,7 +188,7 @@ class Chains(Structured):
         check_memory(self.path, model.chains.n_tokens * model.shape.node_size, s.max_memory)
         return self._risk(), ChainSpace(model.sequences.X, model.chains, s.threads)
 
-    def made(self, w) -> ChainModel:
+    def make_model(self, w) -> ChainModel:
         kernel, highest = kernel_of(self.settings), self._examples.X.n_features
         return ChainModel(w, self.model.shape, kernel, self._columns, highest, self._loss)
 
@@ -196,9 +196,9 @@ class Chains(Structured):
         """As Structured.finish; with `quick` the model has probabilities."""
         outcome = super().finish(objective, handed, ended)
         if self.settings.quick and ended.run.is_whole:
-            from svmcut.training.calibration import temper
+            from svmcut.training.calibration import calibrate_quick
 
-            temper(outcome, ended.run, self.path, self.settings.threads)
+            calibrate_quick(outcome, ended.run, self.path, self.settings.threads)
         return outcome
 
     def weights(self, model: ChainModel) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ from svmcut.spec import schemas
 from svmcut.spec.kinds import number
 from svmcut.training.certificate import check_decidable, with_certificate
 from svmcut.training.driver import Driver
-from svmcut.training.gate import aim
+from svmcut.training.gate import judge_by_proof
 from svmcut.training.update import UpdatingDriver
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 #: Share that is decided where nothing is said.
 FRACTION = 0.99
 #: Relative gap of the first round, and the least that is asked for.
-FIRST, LEAST = 1e-2, 1e-15
+FIRST_GAP, MIN_GAP = 1e-2, 1e-15
 #: What is aimed at of the gap that the scores ask for; of the last gap, at most and at least.
-SAFE, MOST, FEWEST = 0.8, 0.5, 1e-3
+SAFETY, MAX_GAP_RATIO, MIN_GAP_RATIO = 0.8, 0.5, 1e-3
 
 
 class DecidingDriver(Driver):
@@ -67,11 +67,11 @@ class DecidingDriver(Driver):
         check_decidable(driver.settings, "until_decided")
         super().__init__(driver.plan)
         self._updating = driver if isinstance(driver, UpdatingDriver) else None
-        self.marks, self.counts, self.notes = driver.marks, driver.counts, driver.notes
+        self.task_fields, self.counts, self.notes = driver.task_fields, driver.counts, driver.notes
         if not X.n_rows:
             raise TrainingError("{}: no row has a label to decide; give some", path)
         self._X, self._wanted = X, math.ceil(fraction * X.n_rows)
-        self._gap, self._limits = FIRST, np.zeros(0)
+        self._gap, self._limits = FIRST_GAP, np.zeros(0)
 
     def fit(
         self, cost: Cost, example_cost: Cost, observe: Observe = None, state: State | None = None
@@ -79,41 +79,41 @@ class DecidingDriver(Driver):
         """As Driver.fit; `converged` says whether the labels are decided, and the details
         ``decided``, ``decided_fraction`` and ``decided_rounds`` how many of them, after how many
         rounds."""
-        self._gap, rounds, seconds = FIRST, 0, 0.0
+        self._gap, rounds, seconds = FIRST_GAP, 0, 0.0
         if state is not None:
             known = schemas.fields(round=schemas.COUNT, round_gap=schemas.real(0, 1))
             schemas.checked(state, known)
             self._gap, rounds = state["round_gap"], state["round"]
         elif self._updating is not None:
-            outcome = self._updating.bounded(cost, example_cost)
-            gap, count = self._look(outcome)
+            outcome = self._updating.bound_optimum(cost, example_cost)
+            gap, count = self._count_decided(outcome)
             if count >= self._wanted:
-                return self._told(aim(outcome, True), count, 0)
+                return self._add_counts(judge_by_proof(outcome, True), count, 0)
             self._gap = gap
         while True:
             self._round, rounds = rounds, rounds + 1
             self.plan.settings = replace(self.plan.settings, gap=self._gap)
             outcome, state = super().fit(cost, example_cost, observe, state), None
             seconds += outcome.seconds
-            gap, count = self._look(outcome)
-            reached, over = count >= self._wanted, gap < LEAST or self.late()
+            gap, count = self._count_decided(outcome)
+            reached, over = count >= self._wanted, gap < MIN_GAP or self.is_late()
             if not (reached or over) and (outcome.converged or outcome.stopped_by == "file"):
                 self._gap = gap
                 continue
-            aim(outcome, reached, "rounding" if gap < LEAST else "limit")
+            judge_by_proof(outcome, reached, "rounding" if gap < MIN_GAP else "limit")
             outcome.seconds = seconds
-            return self._told(outcome, count, rounds)
+            return self._add_counts(outcome, count, rounds)
 
-    def _told(self, outcome: Outcome, count: int, rounds: int) -> Outcome:
+    def _add_counts(self, outcome: Outcome, count: int, rounds: int) -> Outcome:
         """The outcome, which says how many labels are decided."""
         n, updating = self._X.n_rows, self._updating
         shares = {"decided": count, "decided_fraction": count / n, "decided_rounds": rounds}
         outcome.details |= shares
         if updating is not None:
-            updating.told(outcome)
+            updating.add_row_counts(outcome)
             model = with_certificate(outcome.model, outcome, self.settings)
             if model.certificate is not None:
-                outcome.details["unchanged"] = updating.unchanged(model, self._X)
+                outcome.details["unchanged"] = updating.count_unchanged(model, self._X)
         return outcome
 
     def state(self) -> State:
@@ -126,23 +126,23 @@ class DecidingDriver(Driver):
         decided = float((self._limits > math.sqrt(2 * max(0.0, progress.gap))).mean())
         return f"about {100 * decided:.1f} % decided"
 
-    def _look(self, outcome: Outcome) -> tuple[float, int]:
+    def _count_decided(self, outcome: Outcome) -> tuple[float, int]:
         """The relative gap that the scores of a model ask for, and how many labels are decided."""
         model: Any = with_certificate(outcome.model, outcome, self.settings)
         if model.certificate is None:
             return 0.0, 0
         gap, radius = model.certificate[:2]
-        radii = self._reached(model)
+        radii = self._decision_radii(model)
         count = int((radii > radius).sum())
         if not radius > 0:
             return 0.0, count
         self._limits = radii * (math.sqrt(2 * gap) / radius)
         n = len(radii)
         needed = float(np.partition(radii, n - self._wanted)[n - self._wanted])
-        asked = SAFE * (needed / radius) ** 2 * gap / abs(outcome.written)
-        return min(max(asked, FEWEST * self._gap), MOST * self._gap), count
+        asked = SAFETY * (needed / radius) ** 2 * gap / abs(outcome.written)
+        return min(max(asked, MIN_GAP_RATIO * self._gap), MAX_GAP_RATIO * self._gap), count
 
-    def _reached(self, model: Any) -> NDArray[np.float64]:
+    def _decision_radii(self, model: Any) -> NDArray[np.float64]:
         """(n,) the radius below which each label is decided."""
         scores = model.scores(self._X, self.settings.threads)
         return limits(model, scores, lengths(model, self._X))

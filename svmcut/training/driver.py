@@ -19,7 +19,7 @@ from svmcut.spec.catalog import load, plan_of
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import check
 from svmcut.training.outcome import Outcome
-from svmcut.training.settings import resolved
+from svmcut.training.settings import resolve_settings
 from svmcut.training.stage import Ended, Plan, Stage
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Driver:
     def __init__(self, plan: Plan):
         self.plan, self.settings, self.warnings = plan, plan.settings, plan.warnings
         self.notes: list[str] = []
-        self.marks: dict[str, Any] = {}
+        self.task_fields: dict[str, Any] = {}
         self.counts: dict[str, Any] = {}
         self._began = time.perf_counter()
         self.warm: tuple[float, Start] | None = None
@@ -97,12 +97,12 @@ class Driver:
                 self._found, self._stage = reached, plan.next(objective, reached)
                 reached = plan.finish(objective, reached, self._run(self._stage, observe, state))
             except Exception as error:
-                told = plan.failure(error)
-                if told is error:
+                explained = plan.failure(error)
+                if explained is error:
                     raise
-                raise told from None
+                raise explained from None
             state = None
-        reached.model = replace(reached.model, **self.marks)
+        reached.model = replace(reached.model, **self.task_fields)
         reached.seconds = time.perf_counter() - began
         return reached
 
@@ -118,21 +118,21 @@ class Driver:
         """What the progress bar says first of a step, beside the gap."""
         return ""
 
-    def underfitted(self, outcome: Outcome) -> list[str]:
-        """As Units.underfitted."""
-        return self.plan.units.underfitted(outcome, self.settings.slack_norm)
+    def underfit_warnings(self, outcome: Outcome) -> list[str]:
+        """See Units.underfit_warnings."""
+        return self.plan.units.underfit_warnings(outcome, self.settings.slack_norm)
 
     @property
     def run(self) -> Any:
         """The run of the last stage."""
         return self._present.run
 
-    def late(self) -> bool:
-        """Whether the time for all fits is over."""
-        left = self._left()
+    def is_late(self) -> bool:
+        """Decide if the time for all fits is over."""
+        left = self._time_left()
         return left is not None and left <= 0
 
-    def _left(self) -> float | None:
+    def _time_left(self) -> float | None:
         """Seconds that are left for all fits; None without a limit."""
         limit = self.settings.time_limit
         return None if limit is None else self._began + limit - time.perf_counter()
@@ -175,11 +175,11 @@ class Driver:
                         over.ends_python = False
                     if observe is not None:
                         observe(progress, objective)
-                    if self.late() or (most is not None and progress.iteration >= most):
+                    if self.is_late() or (most is not None and progress.iteration >= most):
                         ended = "limit"
                         break
                     if over is None:  # a step to keep: from here on the time ends others midway
-                        over = stack.enter_context(deadline(self._left()))
+                        over = stack.enter_context(deadline(self._time_left()))
                     over.ends_python = True
                 else:
                     ended = "rounding" if followed.idle else None
@@ -221,6 +221,6 @@ def make_driver(settings: Settings, data: Any, time_limit: float | None = None) 
         from svmcut.data.gamma import gamma_of
 
         settings = replace(settings, gamma=gamma_of(settings.gamma, data.X))
-    settings = resolved(settings, data.X.n_rows, time_limit)
+    settings = resolve_settings(settings, data.X.n_rows, time_limit)
     plan = load(plan_of(settings.task, settings.has_kernel, settings.solver, settings.multiclass))
     return Driver(plan(data, settings))

@@ -33,9 +33,9 @@ from svmcut.spec.parameters import Settings
 from svmcut.training.certificate import Certified, CertifiedRun, scaled_bound
 from svmcut.training.chains import units_of_structures
 from svmcut.training.checks import LARGEST_INDEX, checked_weights
+from svmcut.training.fallback import RELATIVE_TOLERANCE
 from svmcut.training.gate import Reading
 from svmcut.training.kernel_plan import kernel_warnings
-from svmcut.training.least import AS_GOOD
 from svmcut.training.outcome import FULL, Objective, Outcome, Units
 from svmcut.training.settings import kernel_of
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
@@ -153,14 +153,14 @@ class FunctionsPlan(Plan):
             outcome.certificate = run.certificate(ended.progress)
         outcome.kernel_evaluations = self.space.rows.evaluations
         outcome.judge(stop, ended.stopped_by, otherwise, reading=self.reading(outcome, objective))
-        return self._least(outcome, objective.C)
+        return self._fall_back(outcome, objective.C)
 
-    def _least(self, outcome: Outcome, C: float) -> Outcome:
+    def _fall_back(self, outcome: Outcome, C: float) -> Outcome:
         """A judged outcome, or that of w = 0 where the digits of the file leave a higher primal."""
         if outcome.primal_of_file is None or self.settings.original:
             return outcome
         at_zero = C * self._risk.linearize(np.zeros(self._labellings.dim)).value
-        if outcome.written <= at_zero * (1 + AS_GOOD):
+        if outcome.written <= at_zero * (1 + RELATIVE_TOLERANCE):
             return outcome
         zero, remedy = self._model(self.space.zero()), "scale the features or lower C"
         return outcome.give_way(zero, at_zero, outcome.dual, remedy)
@@ -257,15 +257,15 @@ class FunctionsPlan(Plan):
             SAMPLED_CUTS: 8 * _VECTORS * size + min(self.settings.cache_size, 4e-6 * n * n),
         }
 
-    def _preferred(self, n: int, needs: dict[str, float], memory: float) -> str:
-        """What "auto" stands for."""
+    def _prefer(self, n: int, needs: dict[str, float], memory: float) -> str:
+        """The solver that "auto" stands for."""
         return CUTTING_PLANE if needs[CUTTING_PLANE] <= min(BUDGET, memory) else SAMPLED_CUTS
 
     def _affordable(self, n: int) -> str:
         """The solver, once it is known that what it stores fits."""
         s, memory, needs = self.settings, planned_memory(self.settings.max_memory), self._needs(n)
         rows, columns = self.objects
-        name = self._preferred(n, needs, memory) if s.solver == AUTO else s.solver
+        name = self._prefer(n, needs, memory) if s.solver == AUTO else s.solver
         if needs[name] > memory:
             refusal = (
                 f"{self.path}: {name} with the {self._kernel.name} kernel on {n} {rows} of "

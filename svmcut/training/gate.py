@@ -125,7 +125,7 @@ class Reading(NamedTuple):
     original: bool = False
     definite: bool | None = None
     size: Callable[[], float] | None = None
-    closer: Callable[[], float] | None = None
+    tighter_change_bound: Callable[[], float] | None = None
     whole: Callable[[], Any] | None = None
     coarse: bool = False
     sums: Callable[[], float] | None = None
@@ -237,7 +237,7 @@ def _read_back(outcome: Any, rule: StoppingRule, reading: Reading) -> None:
         outcome.rounding = math.inf
 
 
-def aim(outcome: Any, reached: bool, otherwise: str | None = None) -> Any:
+def judge_by_proof(outcome: Any, reached: bool, otherwise: str | None = None) -> Any:
     """The same of a judged outcome whose aim was no gap, but what its certificate proves.
 
     Parameters
@@ -254,7 +254,7 @@ def aim(outcome: Any, reached: bool, otherwise: str | None = None) -> Any:
     return outcome
 
 
-def join(
+def judge_composite(
     outcome: Any, parts: Sequence[Any], missing: str | None, part: Part, original: bool = False
 ) -> Any:
     """The same of an outcome of machines that were judged one by one, and are written as one model.
@@ -273,22 +273,22 @@ def join(
     ends += [part.stopped_by for part in parts if part.stopped_by]
     outcome.converged = not missing and all(part.converged for part in parts)
     outcome.stopped_by = next((end for end in ends if end not in ENDS), ends[0] if ends else None)
-    if not (_STAYS.get() or _holds(part, original)):
+    if not (_STAYS.get() or _is_same_in_file(part, original)):
         outcome.converged, outcome.stopped_by = False, outcome.stopped_by or "file"
     return outcome
 
 
-def _holds(part: Part, original: bool) -> bool:
+def _is_same_in_file(part: Part, original: bool) -> bool:
     try:
         return part.holds(written_and_read(part.model, original))
     except (ModelError, MemoryError):
         return False
 
 
-def rounded(terms: float, count: int) -> float:
-    """By how much a sum in float64 may differ from that of the numbers, which are so many and add
-    up to `terms` in size: as a sum of rounding errors that are independent, eight deviations of
-    it, or all of them where they are few. N. J. Higham and T. Mary, SIAM J. Sci. Comput. 2019."""
+def sum_rounding(terms: float, count: int) -> float:
+    """Bound on the rounding error of a float64 sum of `count` numbers whose sizes add up to
+    `terms`: errors are taken as independent, eight standard deviations of their sum, or all of them
+    if they are few (N. J. Higham and T. Mary, SIAM J. Sci. Comput. 2019)."""
     return 2.0**-53 * (8.0 + min(count, 8.0 * math.sqrt(count))) * terms
 
 
@@ -304,7 +304,7 @@ def ball_of(outcome: Any, size: Callable[[float], float]) -> tuple[float, float,
         Of a gap: weights whose numbers change by at most a part of themselves are within so much of
         what they were times this.
     """
-    slip = outcome.slip
+    slip = outcome.gap_rounding
     gap = max(0.0, outcome.written + outcome.rounding - outcome.dual) + slip
     if not math.isfinite(gap):
         return None
@@ -330,12 +330,12 @@ def primal_of_file(
         return None if slip <= room else float(reading.value(model))
     try:
         change = reading.change + slip
-        if change > room > 0 and reading.closer is not None:
-            change = reading.closer()
+        if change > room > 0 and reading.tighter_change_bound is not None:
+            change = reading.tighter_change_bound()
         whole = None if change <= room else reading.whole
         if change <= room or whole is not None:
             part = None if reading.part is None else reading.part()
-            if part is None or _holds(part, reading.original):
+            if part is None or _is_same_in_file(part, reading.original):
                 return None if whole is None else float(reading.value(whole()))
         return float(reading.value(written_and_read(model, reading.original)))
     except (

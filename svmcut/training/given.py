@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 #: Rows up to which a factorisation, of n^3 / 3 products, is worth its time; and steps of Lanczos'
 #: method beyond.
-FACTORED, LANCZOS = 12_000, 20
-UNIT = 2.0**-24  # of float32
-BLOCK = 512  # rows compared at once
+MAX_FACTORED_ROWS, LANCZOS_STEPS = 12_000, 20
+FLOAT32_UNIT = 2.0**-24  # of float32
+BLOCK_ROWS = 512  # rows compared at once
 
 
 def room_of(vectors: Vectors, settings: Settings, exact_work: float) -> KernelRoom:
@@ -62,7 +62,7 @@ class GivenRoom(KernelRoom):
         super().__init__(vectors, settings, exact_work)
         self._columns = checked_serials(vectors.examples)
         n = len(vectors.examples)
-        need = 4e-6 * n * n * (3 if n <= FACTORED else 1)
+        need = 4e-6 * n * n * (3 if n <= MAX_FACTORED_ROWS else 1)
         if there := describe_shortage(need, settings.max_memory):
             raise MemoryLimitError(
                 "{}: {} rows of kernel values need about {:,.0f} MB, and {}",
@@ -72,7 +72,7 @@ class GivenRoom(KernelRoom):
                 there,
             )
         self.K = dense_columns(vectors.X, self._columns)
-        self._symmetric(vectors)
+        self._make_symmetric(vectors)
         self.X = Csr.from_dense(np.ones((n, 1), np.float32))
         self.shift, why = definite_shift(self.K)
         self.definite = not why
@@ -87,7 +87,7 @@ class GivenRoom(KernelRoom):
     def is_definite(self) -> bool:
         return self.definite
 
-    def shared(self, copies: int = 1) -> tuple[NDArray, NDArray[np.int64]]:
+    def tile_values(self, copies: int = 1) -> tuple[NDArray, NDArray[np.int64]]:
         """The values as runs over so many copies of the rows take them."""
         n = len(self.K)
         places = np.tile(np.arange(n), copies)
@@ -108,12 +108,12 @@ class GivenRoom(KernelRoom):
         n = len(examples)
         return KernelModel(self.kernel, support, beta[rows], 0.0 - b, None, None, n)
 
-    def lowered(self, size: NDArray, most: Any) -> float:
-        """What a gap lacks of that of a matrix that is certainly definite."""
+    def dual_rounding(self, size: NDArray, most: Any) -> float:
+        """The amount by which the gap can be below that of a matrix that is certainly definite."""
         lost = self.shift * float((size * np.maximum(size, most - size)).sum())
-        return lost + super().lowered(size, most)
+        return lost + super().dual_rounding(size, most)
 
-    def _scored(self, model: KernelModel) -> tuple[float, NDArray[np.float64]]:
+    def _evaluate(self, model: KernelModel) -> tuple[float, NDArray[np.float64]]:
         support, d = model.support, self.vectors.examples.X.n_features
         own = support.indices[support.stored]
         w = np.bincount(own, model.alpha, d).astype(np.float64)
@@ -128,14 +128,14 @@ class GivenRoom(KernelRoom):
     def _part(self, model: KernelModel) -> Part:
         return Part(model, lambda read: np.array_equal(read.alpha, model.alpha))
 
-    def _symmetric(self, vectors: Vectors) -> None:
+    def _make_symmetric(self, vectors: Vectors) -> None:
         """Refuses a matrix that is not symmetric, up to rounding; makes it so to the last bit."""
         K, examples = self.K, vectors.examples
         if is_symmetric(K):
             return
         most = float(np.abs(K).max(initial=0.0))
-        for start in range(0, len(K), BLOCK):
-            rows = slice(start, start + BLOCK)
+        for start in range(0, len(K), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
             apart = np.abs(K[rows] - K[:, rows].T)
             if apart.max(initial=0.0) > 1e-5 * most:
                 i, j = np.unravel_index(int(np.argmax(apart)), apart.shape)
@@ -147,7 +147,7 @@ class GivenRoom(KernelRoom):
                     f"{K[j, i]:g}; expected a symmetric matrix",
                     examples.source.line_of(int(i)),
                 )
-        make_symmetric(K, BLOCK)
+        make_symmetric(K, BLOCK_ROWS)
 
 
 def definite_shift(K: NDArray[np.float32]) -> tuple[float, str]:
@@ -161,20 +161,23 @@ def definite_shift(K: NDArray[np.float32]) -> tuple[float, str]:
             0.0,
             f"is not positive semidefinite (row {row + 1} has {diagonal[row]:g} with itself)",
         )
-    for start in range(0, n, BLOCK):
-        block = np.square(K[start : start + BLOCK], dtype=np.float64)
-        bound = (1 + 8 * UNIT) * np.outer(diagonal[start : start + BLOCK], diagonal)
+    for start in range(0, n, BLOCK_ROWS):
+        block = np.square(K[start : start + BLOCK_ROWS], dtype=np.float64)
+        bound = (1 + 8 * FLOAT32_UNIT) * np.outer(diagonal[start : start + BLOCK_ROWS], diagonal)
         if (wrong := block > bound + 1e-300).any():
             i, j = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
             return 0.0, (
                 f"is not positive semidefinite (the value of rows {i + start + 1} and {j + 1} is "
                 "above what their own values allow)"
             )
-    rounding = n * UNIT * most
-    if n > FACTORED:
+    rounding = n * FLOAT32_UNIT * most
+    if n > MAX_FACTORED_ROWS:
         if smallest_ritz(K) < -rounding:
             return 0.0, "is not positive semidefinite"
-        return 0.0, f"has more than {FACTORED:,} rows, too many to prove it positive semidefinite"
+        return (
+            0.0,
+            f"has more than {MAX_FACTORED_ROWS:,} rows, too many to prove it positive semidefinite",
+        )
     wide = K.astype(np.float64)
     for shift in (64 * n * 2.0**-53 * most, rounding / 64, rounding):
         wide[np.diag_indices(n)] = diagonal + shift
@@ -193,7 +196,7 @@ def smallest_ritz(K: NDArray) -> float:
     q, before, beta = rng.normal(size=n), np.zeros(n), 0.0
     q /= np.linalg.norm(q)
     basis, diagonal, off = [q], [], []
-    for _ in range(min(LANCZOS, n)):
+    for _ in range(min(LANCZOS_STEPS, n)):
         r = (K @ q.astype(np.float32)).astype(np.float64) - beta * before
         diagonal.append(float(q @ r))
         r -= diagonal[-1] * q

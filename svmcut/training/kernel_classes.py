@@ -28,9 +28,9 @@ from svmcut.solvers.protocol import Progress, StoppingRule, constant
 from svmcut.spec import schemas
 from svmcut.spec.catalog import MULTICLASS, PLANS, SOLVERS, SUBSPACE, TASKS, load
 from svmcut.spec.parameters import DEFAULTS, Settings
-from svmcut.training.certificate import close, some
+from svmcut.training.certificate import is_close, sample_nonzeros
 from svmcut.training.checks import check_nu, checked_weights, class_warnings
-from svmcut.training.gate import Part, join, primal_of_file
+from svmcut.training.gate import Part, judge_composite, primal_of_file
 from svmcut.training.kernel_plan import kernel_warnings
 from svmcut.training.outcome import PERCENT, Objective, Outcome, class_units
 from svmcut.training.settings import kernel_of
@@ -231,7 +231,7 @@ class MachinesPlan(Plan):
                 cache_size=cache,
             )
         own = self._own
-        plan = self._planned(X, signs, v, own, j, **self._spanned_for(rows, own))
+        plan = self._make_plan(X, signs, v, own, j, **self._spanned_for(rows, own))
         plan.shared = None if values is None else (values, rows)
         return plan
 
@@ -242,7 +242,7 @@ class MachinesPlan(Plan):
             return np.arange(len(self._y))
         return np.flatnonzero((self._y == first) | (self._y == second))
 
-    def _planned(
+    def _make_plan(
         self, X: Csr, signs: NDArray, v: NDArray | None, own: Settings, j: int, **shared: Any
     ) -> Any:
         plan, serials = load(PLANS[SOLVERS[own.solver].plan]), self._examples.serials
@@ -259,7 +259,7 @@ class MachinesPlan(Plan):
             return {}
         if self._spanned is None:
             signs = np.where(self._y == 0, 1.0, -1.0)
-            whole = self._planned(self._X, signs, None, own, self._at)
+            whole = self._make_plan(self._X, signs, None, own, self._at)
             self._spanned = (whole.span.basis, whole.span.space.F)
             self._evaluations = whole.room.evaluations
         basis, F = self._spanned
@@ -338,13 +338,15 @@ class MachinesPlan(Plan):
             kernel_evaluations=others.evaluations,
             sums=sum(outcome.sums for outcome in done),
             primal_of_file=primal + self._change_in_file(done, model) if rewritten else None,
-            details={"machines": [self._told(j, outcome) for j, outcome in enumerate(done)]},
+            details={
+                "machines": [self._describe_machine(j, outcome) for j, outcome in enumerate(done)]
+            },
         )
         whole.warnings = list(dict.fromkeys(text for outcome in done for text in outcome.warnings))
         if len(done) == len(self._machines):
             whole.radii = np.array([*map(_radius, done)])
         missing = ended.stopped_by if len(done) < len(self._machines) else None
-        return join(whole, done, missing, _part(whole.model), self.settings.original)
+        return judge_composite(whole, done, missing, _part(whole.model), self.settings.original)
 
     def _change_in_file(self, done: list[Outcome], whole: KernelMulticlassModel) -> float:
         """By how much the digits of the file change the sum, of machines too that they matter
@@ -368,8 +370,8 @@ class MachinesPlan(Plan):
             change += (file or 0.0) - outcome.primal
         return change
 
-    def _told(self, j: int, outcome: Outcome) -> dict[str, Any]:
-        """What the report says of a machine."""
+    def _describe_machine(self, j: int, outcome: Outcome) -> dict[str, Any]:
+        """The report's entry of a machine."""
         progress, model = outcome.progress, outcome.model
         assert isinstance(model, KernelModel)
         labels = [float(self.names[k]) for k in self._machines[j] if k is not None]
@@ -417,7 +419,7 @@ class MachinesPlan(Plan):
         """As _united, of the models of these machines."""
         models: list[Any] = [outcome.model for outcome in done]
         if not SOLVERS[self.settings.solver].by_conditions:
-            return _united([_in_columns(model) for model in models])
+            return _unite_rows([_in_columns(model) for model in models])
         # the multipliers name rows, most of which several machines share
         own = [self._rows(j)[np.flatnonzero(outcome.multipliers)] for j, outcome in enumerate(done)]
         every = np.concatenate([np.zeros(0, np.int64), *own])
@@ -425,7 +427,7 @@ class MachinesPlan(Plan):
         vectors = self._X.take(rows)
         if self.settings.is_given:
             vectors = points_of(checked_serials(self._examples)[rows], self._X.n_features)
-        support, (where,) = _united([vectors])
+        support, (where,) = _unite_rows([vectors])
         places = np.zeros(len(self._y), np.int32)
         places[rows] = where
         return support, [places[part] for part in own]
@@ -433,7 +435,7 @@ class MachinesPlan(Plan):
 
 def _radius(outcome: Outcome) -> float:
     """How far a machine can be from its optimum."""
-    slip = outcome.slip
+    slip = outcome.gap_rounding
     if outcome.apart is not None and outcome.apart[1] == 0:  # the dual value is that of its own w
         return math.sqrt(max(0.0, outcome.apart[0]) + slip)
     return math.sqrt(2 * (max(0.0, outcome.gap) + slip))
@@ -441,7 +443,7 @@ def _radius(outcome: Outcome) -> float:
 
 def _part(model: Any) -> Part:
     """The coefficients of some support vectors in all machines."""
-    rows = some(np.ones(model.support.n_rows))
+    rows = sample_nonzeros(np.ones(model.support.n_rows))
     columns = (
         np.arange(model.support.n_features, dtype=np.int32)
         if model.columns is None
@@ -469,7 +471,7 @@ def _part(model: Any) -> Part:
             (read.names, part.names),
         )
         same = all(np.array_equal(*each) for each in exact)
-        return same and read.kernel == part.kernel and close(read.b, part.b)
+        return same and read.kernel == part.kernel and is_close(read.b, part.b)
 
     return Part(part, holds)
 
@@ -484,9 +486,9 @@ def _in_columns(model: KernelModel) -> Csr:
     )
 
 
-def _all_differ(rows: Csr) -> bool:
-    """Whether sums of the entries, each times a number of its column, show that no two rows are
-    equal: equal ones have equal sums."""
+def _has_distinct_rows(rows: Csr) -> bool:
+    """Decide by sums of the entries, each times a number of its column, that no two rows are equal:
+    equal rows have equal sums."""
     if rows.indptr[0] != 0 or rows.indptr[-1] != len(rows.data):
         return False
     of_row = np.repeat(np.arange(rows.n_rows), np.diff(rows.indptr))
@@ -494,9 +496,9 @@ def _all_differ(rows: Csr) -> bool:
     return len(np.unique(sums)) == rows.n_rows
 
 
-def _united(supports: list[Csr]) -> tuple[Csr, list[NDArray[np.int32]]]:
+def _unite_rows(supports: list[Csr]) -> tuple[Csr, list[NDArray[np.int32]]]:
     """The rows of all, equal ones once, in the order in which they come; which of them each has."""
-    if len(supports) == 1 and _all_differ(supports[0]):
+    if len(supports) == 1 and _has_distinct_rows(supports[0]):
         (alone,) = supports
         whole = Csr(alone.data, alone.indices, alone.indptr, 0, True)
         return whole, [np.arange(alone.n_rows, dtype=np.int32)]

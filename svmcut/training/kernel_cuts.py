@@ -67,7 +67,7 @@ class KernelCuts(KernelPlan):
         return self.span.stage(self.settings.solver, objective, self.stop(objective), warm=True)
 
     def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
-        outcome = self.span.judged(ended)
+        outcome = self.span.judge(ended)
         outcome.kernel_evaluations = self.room.evaluations
         return outcome
 
@@ -87,7 +87,7 @@ def _basis_points(room: KernelRoom) -> Csr:
         return room.X.take(even_rows(n, settings.basis))
     # the factor of all rows costs n k^2; twenty candidates a vector lose little
     m = n if settings.basis_method == 2 else min(n, max(20 * settings.basis, 2000))
-    return room.pivoted(even_rows(n, m))
+    return room.pivot_basis(even_rows(n, m))
 
 
 class Chosen(KernelPlan):
@@ -126,11 +126,11 @@ class Chosen(KernelPlan):
         """The span of the points with the largest coefficients, and what is minimised in it."""
         return Span(self.room, self.room.heaviest(handed["points"], handed["coef"])), objective
 
-    def polished(
+    def finish_polish(
         self, span: Span, objective: Objective, handed: dict[str, Any], ended: Ended
     ) -> Outcome:
         """The judged outcome of the second stage."""
-        return span.judged(ended)
+        return span.judge(ended)
 
     def check_found(self, handed: Any) -> None:
         if handed is not None:
@@ -140,8 +140,8 @@ class Chosen(KernelPlan):
         """The stage that chooses, or cutting planes in the span of what it found."""
         if handed is None:
             return Stage(self.settings.solver, *self.first(objective), objective)
-        self._span, aim = self.span(objective, handed)
-        return self._span.stage("polish", aim, self.stop(aim))
+        self._span, judge_by_proof = self.span(objective, handed)
+        return self._span.stage("polish", judge_by_proof, self.stop(judge_by_proof))
 
     def finish(
         self, objective: Objective, handed: dict[str, Any] | None, ended: Ended
@@ -154,14 +154,14 @@ class Chosen(KernelPlan):
                 return handed
             outcome = self.bare(objective, handed, ended)
         else:
-            outcome = self.polished(self._span, objective, handed, ended)
+            outcome = self.finish_polish(self._span, objective, handed, ended)
         outcome.details[self.key] = handed[self.counts]
         outcome.kernel_evaluations = handed["evaluations"] + self.room.evaluations
         return outcome
 
 
 #: Numbers a model may hold: its text has each.
-MOST_NUMBERS = 10**7
+MAX_NUMBERS = 10**7
 
 
 class FourierSpan(Span):
@@ -176,7 +176,7 @@ class FourierSpan(Span):
     def __init__(self, room: KernelRoom):
         s, X = room.settings, room.X
         D = max(1, s.basis // 2)
-        if D * X.n_features > MOST_NUMBERS:
+        if D * X.n_features > MAX_NUMBERS:
             raise TrainingError(
                 "{}: {} frequencies of {} features are more than {:,} numbers of a model; lower "
                 "{basis} or use "
@@ -184,7 +184,7 @@ class FourierSpan(Span):
                 room.vectors.path,
                 D,
                 X.n_features,
-                MOST_NUMBERS,
+                MAX_NUMBERS,
             )
         refuse_features(room, 2 * D)
         self.room, self.basis = room, None
@@ -226,7 +226,7 @@ class FourierSpan(Span):
         gamma, seed = self.room.kernel.gamma, self.room.settings.seed
         return FourierModel(gamma, self.omega, w.w, seed, 0.0, vectors.columns, d, n)
 
-    def judged(self, ended: Ended) -> Outcome:
+    def judge(self, ended: Ended) -> Outcome:
         """The outcome with the verdict; its file has every digit."""
         outcome = self.outcome(ended)
         model, C, room = outcome.model, outcome.objective.C, self.room

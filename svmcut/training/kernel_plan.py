@@ -23,9 +23,9 @@ from svmcut.models import KernelModel, LinearModel, renumber
 from svmcut.models.linear_sums import linear_scores
 from svmcut.risks.protocol import ExactLineRisk, SignedRisk
 from svmcut.spaces.kernel_classes import ROUNDED
-from svmcut.training.certificate import close, in_columns, scaled_bound, some
-from svmcut.training.gate import CLOSE, ENDS, SLIP, Part, Reading, rounded
-from svmcut.training.least import AS_GOOD, best_function, losses_of
+from svmcut.training.certificate import in_columns, is_close, sample_nonzeros, scaled_bound
+from svmcut.training.fallback import RELATIVE_TOLERANCE, best_function, losses_of
+from svmcut.training.gate import CLOSE, ENDS, SLIP, Part, Reading, sum_rounding
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import SMO, kernel_of
 from svmcut.training.stage import Plan
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from svmcut.models.kernels import Kernel
     from svmcut.solvers.protocol import StoppingRule
     from svmcut.spec.parameters import Settings
-    from svmcut.training.least import Losses
+    from svmcut.training.fallback import Losses
 
 #: Megabytes for stored kernel values and features; half of them for the Gram matrix.
-_BUDGET = 4000.0
+_MAX_MEGABYTES = 4000.0
 #: Rows scored at once where no kernel rows are laid out.
 _BLOCK = 1 << 16
 #: Ends of a run that was stopped, whose best multiple may be better.
@@ -86,9 +86,10 @@ class KernelRoom:
             return np.ones(len(rows))
         return self.rows_of(self.X.take(rows)).diagonal
 
-    def lowered(self, size: NDArray, most: Any) -> float:
-        """By how much a dual value of coefficients of this size, in boxes of `most`, has to be
-        lowered: half of what rounding can do to beta'K beta, as |K(x, z)|^2 <= K(x, x) K(z, z)."""
+    def dual_rounding(self, size: NDArray, most: Any) -> float:
+        """The amount by which a dual value of coefficients of this size, in boxes of `most`, has to
+        be lowered: half of what rounding can do to beta'K beta, as |K(x, z)|^2 <= K(x, x) K(z,
+        z)."""
         points = np.flatnonzero(size)
         own = np.sqrt(np.abs(self.diagonal(points % self.X.n_rows)))
         return 0.5 * ROUNDED * float(size[points] @ own) ** 2
@@ -96,7 +97,7 @@ class KernelRoom:
     def lower(self, outcome: Outcome, beta: NDArray, most: Any, least: float = 0.0) -> None:
         """Lowers the dual of an outcome so, down to a known bound; nothing where that is none
         beside the primal."""
-        low = self.lowered(np.abs(beta), most)
+        low = self.dual_rounding(np.abs(beta), most)
         if not low <= SLIP * abs(outcome.primal):
             outcome.certificate = outcome.primal, max(least, outcome.dual - low)
 
@@ -119,7 +120,7 @@ class KernelRoom:
     def budget(self) -> float:
         """Megabytes that decide how numbers are stored; the same on every machine that has as much,
         as models are."""
-        return min(_BUDGET, self.memory)
+        return min(_MAX_MEGABYTES, self.memory)
 
     def model(self, w, cuts: int) -> KernelModel:
         """The model of an expansion, without threshold."""
@@ -139,19 +140,19 @@ class KernelRoom:
 
     def parts(self, model: KernelModel) -> tuple[float, float]:
         """|f|^2 and R(f) of a model."""
-        squared, s = self._scored(model)
+        squared, s = self._evaluate(model)
         with np.errstate(over="ignore", invalid="ignore"):
             return squared, self.vectors.risk.linearize(s).value
 
-    def scored(self, read: LinearModel | KernelModel) -> tuple[float, NDArray[np.float64]]:
+    def evaluate(self, read: LinearModel | KernelModel) -> tuple[float, NDArray[np.float64]]:
         """|f|^2 and f at the rows, of a model that was read back; of the linear kernel readers add
         the support vectors up."""
         if isinstance(read, KernelModel):
-            return self._scored(self._own(read))
+            return self._evaluate(self._own(read))
         s = read.scores(self.vectors.examples.X, self.settings.threads)
         return float(read.w @ read.w), s
 
-    def _scored(self, model: KernelModel) -> tuple[float, NDArray[np.float64]]:
+    def _evaluate(self, model: KernelModel) -> tuple[float, NDArray[np.float64]]:
         kernel, support, alpha = model.kernel, model.support, model.alpha
         with np.errstate(over="ignore", invalid="ignore"):
             if kernel.is_linear:  # as it predicts
@@ -165,7 +166,7 @@ class KernelRoom:
         squared, risk = self.parts(model)
         return 0.5 * squared + C * risk
 
-    def squared(self, coef: NDArray) -> float:
+    def squared_norm(self, coef: NDArray) -> float:
         """coef'K coef of coefficients of all rows."""
         points = np.flatnonzero(coef)
         Z = self.X.take(points)
@@ -185,8 +186,8 @@ class KernelRoom:
         self, offset: float, coef: NDArray, most: float = 1.0, squared: float | None = None
     ) -> float:
         """As scaled_bound, less what rounding may have made of it where that is something."""
-        squared, size = self.squared(coef) if squared is None else squared, np.abs(coef)
-        bound, low = scaled_bound(offset, squared, most), self.lowered(size, size)
+        squared, size = self.squared_norm(coef) if squared is None else squared, np.abs(coef)
+        bound, low = scaled_bound(offset, squared, most), self.dual_rounding(size, size)
         return bound if low <= SLIP * bound else scaled_bound(offset, squared + 2 * low, most)
 
     def bracket(self, primal: float, dual: float) -> tuple[float, float]:
@@ -234,7 +235,7 @@ class KernelRoom:
             lambda: self._part(model),
             original,
             self.is_definite,
-            sums=lambda: self.rounding(model, steepness) + rounded(abs(outcome.primal), 1),
+            sums=lambda: self.rounding(model, steepness) + sum_rounding(abs(outcome.primal), 1),
         )
 
     def rounding(self, model: KernelModel, steepness: float) -> float:
@@ -246,9 +247,9 @@ class KernelRoom:
             own = np.abs(self.rows_of(model.support).diagonal)
             size = float(np.abs(model.alpha) @ np.sqrt(own))
         terms = size * (size + steepness * longest)
-        return rounded(terms, max(self.X.n_rows, self.X.n_features))
+        return sum_rounding(terms, max(self.X.n_rows, self.X.n_features))
 
-    def least(
+    def improve(
         self, outcome: Outcome, free_bias: bool = False, losses: Losses | None = None
     ) -> Outcome:
         """A judged outcome that is not worse than the best constant; where the run was stopped and
@@ -267,8 +268,8 @@ class KernelRoom:
         at_zero, b = losses(np.zeros(self.X.n_rows))
         most, model = outcome.written, outcome.model
         if self.is_definite and isinstance(model, KernelModel) and (stopped or most > at_zero):
-            self._scaled(outcome, model, losses, most)
-        if outcome.written <= at_zero * (1 + AS_GOOD):
+            self._rescale(outcome, model, losses, most)
+        if outcome.written <= at_zero * (1 + RELATIVE_TOLERANCE):
             return outcome
         remedy = Message("use {kernel=rbf}, or smaller parameters of the kernel")
         if self.is_definite:
@@ -277,14 +278,14 @@ class KernelRoom:
         zero = self.machine(np.zeros(self.X.n_rows), read_back_number(b))
         return outcome.give_way(zero, at_zero, dual, remedy)
 
-    def _scaled(self, outcome: Outcome, model: KernelModel, losses: Losses, most: float) -> None:
+    def _rescale(self, outcome: Outcome, model: KernelModel, losses: Losses, most: float) -> None:
         """Puts the best multiple of a function in its place where that is better; the dual value
         is still that of the machine's own coefficients."""
-        squared, s = self._scored(replace(model, b=0.0))
+        squared, s = self._evaluate(replace(model, b=0.0))
         if not (math.isfinite(squared) and np.isfinite(s).all()):
             return
         t, best, primal = best_function(squared, s, losses)
-        if not primal < most * (1 - AS_GOOD):
+        if not primal < most * (1 - RELATIVE_TOLERANCE):
             return
         b = read_back_number(0.0 - best)
         outcome.model, outcome.norm = replace(model, alpha=t * model.alpha, b=b), t * outcome.norm
@@ -299,7 +300,7 @@ class KernelRoom:
     def _read_primal(self, read: LinearModel | KernelModel, C: float) -> float:
         """The primal of a model that was read back; of the linear kernel readers add the support
         vectors up."""
-        squared, s = self.scored(read)
+        squared, s = self.evaluate(read)
         return 0.5 * squared + C * self.vectors.risk.linearize(s).value
 
     def _own(self, model: KernelModel) -> KernelModel:
@@ -316,21 +317,21 @@ class KernelRoom:
 
     def _part(self, model: KernelModel) -> Part:
         """Some support vectors of a model."""
-        rows, original = some(model.alpha), self.settings.original
+        rows, original = sample_nonzeros(model.alpha), self.settings.original
         part = replace(model, support=model.support.take(rows), alpha=model.alpha[rows])
 
         def holds(read: Any) -> bool:
             if isinstance(read, LinearModel):
                 return self._is_sum(read, part)
             own, support = self._own(read), part.support
-            same = close if original else np.array_equal
+            same = is_close if original else np.array_equal
             return (
                 np.array_equal(own.support.indptr, support.indptr - support.indptr[0])
                 and np.array_equal(own.support.indices, support.indices[support.stored])
                 and same(own.support.data, support.data[support.stored])
                 and np.array_equal(own.alpha, part.alpha)
                 and same(_numbers(own.kernel), _numbers(part.kernel))
-                and close(own.b, part.b)
+                and is_close(own.b, part.b)
             )
 
         return Part(part, holds)
@@ -343,7 +344,7 @@ class KernelRoom:
         products = np.repeat(part.alpha, np.diff(support.indptr)) * support.data[support.stored]
         places = support.indices[support.stored]
         trained, sizes = (np.bincount(places, each, d) for each in (products, np.abs(products)))
-        return bool(np.all(np.abs(w - trained) <= KEPT * sizes)) and close(read.b, part.b)
+        return bool(np.all(np.abs(w - trained) <= KEPT * sizes)) and is_close(read.b, part.b)
 
     def _typical_change(self, model: KernelModel, kept: KernelModel) -> float:
         """Eight times the change of the losses if each were that of the worst of some SCREENED / 8
@@ -364,10 +365,10 @@ class KernelRoom:
     def heaviest(self, points: NDArray, coef: NDArray) -> Csr:
         """At most `basis` of these rows, chosen from those with the largest coefficients."""
         heavy = np.argsort(-np.abs(coef), kind="stable")[: max(20 * self.settings.basis, 2000)]
-        return self.pivoted(np.sort(points[heavy]))
+        return self.pivot_basis(np.sort(points[heavy]))
 
-    def pivoted(self, candidates: NDArray) -> Csr:
-        """At most `basis` of these rows, by incomplete Cholesky factorisation."""
+    def pivot_basis(self, candidates: NDArray) -> Csr:
+        """Rows of these, at most `basis`, chosen by incomplete Cholesky factorisation."""
         from svmcut.spaces.subspace import pivoted_rows
 
         rows = self.rows_of(self.X.take(candidates))

@@ -35,7 +35,7 @@ from svmcut.spaces.multilabel import LabelSpace
 from svmcut.spec.catalog import AUTO, AUTO_PRUNE, BINARY, SOLVERS
 from svmcut.spec.parameters import Settings
 from svmcut.structured.multilabel import LabelSets
-from svmcut.training.certificate import in_columns, part_of_features, rise_of_scores
+from svmcut.training.certificate import in_columns, part_of_features, score_sensitivity
 from svmcut.training.chains import Structured, units_of_structures
 from svmcut.training.checks import check_label_memory, check_parts, checked_weights
 from svmcut.training.gate import Part
@@ -90,7 +90,7 @@ class LabelSetPlan(Structured):
         space = LabelSpace(model.examples.X, model.n_labels, n_pairs, model.bias, threads)
         return LabelRisk(self._examples.gold(), model.pairs, threads, model.weights), space
 
-    def made(self, w) -> MultilabelModel:
+    def make_model(self, w) -> MultilabelModel:
         W, v = self.model.split(w)
         constant = np.zeros(self.model.n_labels)
         if self.model.bias:
@@ -126,11 +126,11 @@ class LabelSetPlan(Structured):
         """The weights of some features."""
         return part_of_features(model, self.model.n_labels)
 
-    def rise(self, w, problem: Problem) -> float:
-        """Known where labels are machines of their own."""
+    def sensitivity(self, w, problem: Problem) -> float:
+        """Known if labels are machines of their own."""
         if not isinstance(problem.risk, OneVsRestRisk):
-            return super().rise(w, problem)
-        return problem.risk.steepest * rise_of_scores(
+            return super().sensitivity(w, problem)
+        return problem.risk.steepest * score_sensitivity(
             problem.space, w, self.model.n_labels, self.model.weights, True
         )
 
@@ -153,13 +153,13 @@ class LabelSetPlan(Structured):
 
 
 #: Labels from which machines are trained in wide lanes unless told otherwise.
-MANY = 256
+MIN_LANE_LABELS = 256
 #: Bytes that a block takes where no limit says less, and the most groups of labels in one.
-ROOM, MOST_GROUPS = 128e6, 4
+BLOCK_BYTES, MAX_GROUPS = 128e6, 4
 #: Weights from which a model is written as a binary file unless told otherwise.
-LARGE = 1 << 20
+MIN_BINARY_WEIGHTS = 1 << 20
 #: Relative gap below which weights in single precision may stand still.
-FINE = 1e-6
+MIN_LANE_GAP = 1e-6
 
 
 def squared_length(values: NDArray[np.float32]) -> float:
@@ -167,12 +167,14 @@ def squared_length(values: NDArray[np.float32]) -> float:
     return float(np.einsum("i,i->", values, values, dtype=np.float64))
 
 
-def in_blocks(examples: MultilabelExamples, s: Settings) -> bool:
-    """Whether there are many labels, or an option asks for what blocks alone have."""
+def should_train_in_blocks(examples: MultilabelExamples, s: Settings) -> bool:
+    """Decide if there are many labels, or if an option needs blocks."""
     if s.pairs == "all" or s.solver not in (AUTO, DUAL_CD) or not len(examples.names):
         return False
     asked = s.prune is not None or s.label_block is not None or s.model_format == BINARY
-    return asked or (len(examples.names) >= MANY and (s.gap is None or s.gap >= FINE))
+    return asked or (
+        len(examples.names) >= MIN_LANE_LABELS and (s.gap is None or s.gap >= MIN_LANE_GAP)
+    )
 
 
 class LabelBlockPlan(Plan):
@@ -197,19 +199,19 @@ class LabelBlockPlan(Plan):
         units = units_of_structures(settings, len(examples), self._weights)
         super().__init__(settings, path, units, [])
         self._space = LinearSpace(X, settings.bias or 0.0, settings.threads)
-        self._block = self._chosen_block()
+        self._block = self._choose_block()
         row, label = self._examples.entries()
         by_label = np.argsort(label, kind="stable")
         self._rows = row[by_label].astype(np.int32)
         self._counts = np.bincount(label, minlength=len(examples.names))
         self._indptr = np.concatenate([[0], np.cumsum(self._counts)]).astype(np.int64)
 
-    def _chosen_block(self) -> int:
+    def _choose_block(self) -> int:
         """Labels of a block, a multiple of 64: as given, or as many as memory allows."""
         s, n, dim, lanes = self.settings, len(self._examples), self._space.dim, wide_cd.LANES
         # alphas, weights, the best and those that are kept; bits and order of rows; sums of a look
         group = lanes * (4.0 * n + 16.0 * dim) + 28.0 * n + 128.0 * dim
-        groups = int(min(MOST_GROUPS, max(1, ROOM // group)))
+        groups = int(min(MAX_GROUPS, max(1, BLOCK_BYTES // group)))
         if s.label_block is not None:
             groups = math.ceil(s.label_block / lanes)
         elif s.max_memory is not None:
@@ -246,7 +248,7 @@ class LabelBlockPlan(Plan):
         )
         return Stage(DUAL_CD, solver, problem, objective)
 
-    def _made(
+    def _make_model(
         self, problem: Any, kept: Any, constants: NDArray[np.float64]
     ) -> tuple[SetModel, float]:
         """The model, and |w|^2 of its features."""
@@ -258,25 +260,25 @@ class LabelBlockPlan(Plan):
             self._examples.names,
             self._counts.astype(np.int64),
             len(self._examples),
-            self._binary(len(kept.values)),
+            self._is_binary(len(kept.values)),
             self._columns,
         )
         return model, squared_length(kept.values)
 
-    def _binary(self, weights: int) -> bool:
-        """Whether a model of so many weights is written as a binary file."""
+    def _is_binary(self, weights: int) -> bool:
+        """Decide if a model of so many weights is written as a binary file."""
         format_ = self.settings.model_format
-        return weights >= LARGE if format_ is None else format_ == BINARY
+        return weights >= MIN_BINARY_WEIGHTS if format_ is None else format_ == BINARY
 
     def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The weights that are kept, and what pruning cost."""
         s, run, problem = self.settings, ended.run, ended.stage.problem
         pieces, constants = ended.progress.solution()
         offsets = self._space.bias * constants.astype(np.float64)
-        model, squared = self._made(problem, pieces, offsets)
+        model, squared = self._make_model(problem, pieces, offsets)
         squared += float(constants.astype(np.float64) @ constants)
         outcome = ended.outcome(ended.stage.name, model, squared)
-        outcome.details |= self._told(model)
+        outcome.details |= self._report_details(model)
         stopped_by = ended.stopped_by
         if s.prune:
             before = float(run.trained.sum())
@@ -299,8 +301,8 @@ class LabelBlockPlan(Plan):
             )
         return outcome
 
-    def _told(self, model: Any) -> dict[str, Any]:
-        """What the report says of the model."""
+    def _report_details(self, model: Any) -> dict[str, Any]:
+        """Details of the model for the report."""
         return {"weights_kept": len(model.values)}
 
 
@@ -308,7 +310,9 @@ def plan_label_sets(examples: MultilabelExamples, settings: Settings) -> Plan:
     """The plan of examples in memory."""
     if settings.tree and len(examples.names):
         return LabelTreePlan(examples, settings)
-    return (LabelBlockPlan if in_blocks(examples, settings) else LabelSetPlan)(examples, settings)
+    return (LabelBlockPlan if should_train_in_blocks(examples, settings) else LabelSetPlan)(
+        examples, settings
+    )
 
 
 class LabelTreePlan(LabelBlockPlan):
@@ -342,7 +346,7 @@ class LabelTreePlan(LabelBlockPlan):
         solver = LabelTreeLanes(self._block, s.prune or 0.0, s.seed, self.crew)
         return Stage(DUAL_CD, solver, problem, objective)
 
-    def _made(
+    def _make_model(
         self, problem: Any, kept: list[NodePieces], constants: NDArray[np.float64]
     ) -> tuple[SetModel, float]:
         sizes, features, indptr, at = [0], [], [np.zeros(1, np.int64)], 0
@@ -366,14 +370,14 @@ class LabelTreePlan(LabelBlockPlan):
             self._counts.astype(np.int64),
             len(self._examples),
             self._space.X.n_features,
-            self._binary(len(values)),
+            self._is_binary(len(values)),
             self._columns,
         )
         return model, squared_length(values)
 
-    def _told(self, model: Any) -> dict[str, Any]:
+    def _report_details(self, model: Any) -> dict[str, Any]:
         tree = {"nodes": len(self._tree.first) - 1, "machines": len(self._tree.leads)}
-        return super()._told(model) | {"tree": tree}
+        return super()._report_details(model) | {"tree": tree}
 
 
 def machine_rows(

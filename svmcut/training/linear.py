@@ -22,7 +22,7 @@ from svmcut.spaces.rows import RowSpace
 from svmcut.spec.catalog import AUTO, SOLVERS, TASKS
 from svmcut.spec.entries import DUAL_CD
 from svmcut.spec.parameters import Settings
-from svmcut.training.certificate import close, in_columns, some, weights_reading
+from svmcut.training.certificate import in_columns, is_close, sample_nonzeros, weights_reading
 from svmcut.training.gate import Part
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.settings import CUTTING_PLANE, kernel_of
@@ -52,7 +52,7 @@ class Linear(Plan):
 
     Attributes
     ----------
-    begun : Start or None
+    start : Start or None
         What a solver begins with, where that is known before.
     """
 
@@ -68,7 +68,7 @@ class Linear(Plan):
 
             self.initial = read_initial(settings)
         self.space = vectors.space(cuts and self.initial is None)
-        self.begun: Start | None = None
+        self.start: Start | None = None
 
     def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
         """The solver of that name; of "auto" cutting planes, but for sums of losses the fastest
@@ -110,7 +110,7 @@ class Linear(Plan):
     def _start(self) -> Start | None:
         """The weights of an old model."""
         if self.initial is None:
-            return self.begun
+            return self.start
         return self.start_at(self.weights_of(self.initial))
 
     def start_at(self, w: NDArray, fractions: NDArray | None = None) -> Start:
@@ -134,9 +134,9 @@ class Linear(Plan):
         """The weights, with their primal as a reader of the model file gets it."""
         problem = ended.stage.problem
         if ended.stopped_by is not None:
-            from svmcut.training.least import settled
+            from svmcut.training.fallback import improve_stopped
 
-            ended = ended._replace(progress=settled(problem, ended.progress))
+            ended = ended._replace(progress=improve_stopped(problem, ended.progress))
         w = ended.progress.solution()
         outcome = ended.outcome(
             ended.stage.name, self.model(w, ended.progress.cuts), self.space.dot(w, w)
@@ -152,9 +152,9 @@ class Linear(Plan):
         if self.settings.keep_multipliers:
             known, n = ended.run.fractions, self.space.n_rows
             outcome.fractions = np.zeros(n) if known is None else known.copy()
-        return self.judged(outcome, problem, w, ended.stopped_by)
+        return self.judge(outcome, problem, w, ended.stopped_by)
 
-    def judged(
+    def judge(
         self, outcome: Outcome, problem: Problem, w: NDArray, stopped_by: str | None
     ) -> Outcome:
         """The outcome whose model has these weights, with the verdict of the gate."""
@@ -163,7 +163,7 @@ class Linear(Plan):
         outcome.details |= self.vectors.details()
         if problem.l1:
             outcome.details["features_used"] = int(np.count_nonzero(self.space.split(w)[0]))
-        rise = self.vectors.rise(self.space, w)
+        rise = self.vectors.sensitivity(self.space, w)
         if isinstance(problem.risk, FreeBias):
             rise += problem.risk.bias_sensitivity(model.b)
         if isinstance(self.space, RowSpace):
@@ -174,7 +174,7 @@ class Linear(Plan):
         if isinstance(problem.risk, FreeBias):
             reading = reading._replace(value=lambda kept: self._at_own_bias(kept, problem))
         elif len(model.w) > MANY_WEIGHTS:
-            reading = reading._replace(closer=self._closer(problem, model))
+            reading = reading._replace(tighter_change_bound=self._change_bound(problem, model))
         return outcome.judge(problem.stop, stopped_by, reading=reading)
 
     def _at_own_bias(self, model: Any, problem: Problem) -> float:
@@ -183,15 +183,16 @@ class Linear(Plan):
         s = problem.space.scores(w) - model.b
         return problem.penalty(w) + problem.C * problem.risk.risk.linearize(s).value
 
-    def _closer(self, problem: Problem, model: Any) -> Callable[[], float] | None:
-        """As Reading has it, where R is a sum over rows in memory of a loss of one score each."""
+    def _change_bound(self, problem: Problem, model: Any) -> Callable[[], float] | None:
+        """See `Reading.tighter_change_bound`; for R a sum over rows in memory of a loss of one
+        score each."""
         vectors = self.vectors
         if not (isinstance(vectors, Vectors) and isinstance(problem.risk, SignedRisk | LossRisk)):
             return None
 
         def change() -> float:
             w = self._weights(model)
-            rise = vectors.rise_in_rows(problem.space, w, KEPT)
+            rise = vectors.row_sensitivity(problem.space, w, KEPT)
             return float(problem.C * rise + 2 * KEPT * problem.penalty(w))
 
         return change
@@ -204,14 +205,14 @@ class Linear(Plan):
 
     def _part(self, model: Any) -> Part:
         """Some of the weights of a model."""
-        places = some(model.w)
+        places = sample_nonzeros(model.w)
         columns = places.astype(np.int32) if model.columns is None else model.columns[places]
         part = replace(model, w=model.w[places], columns=columns)
 
         def holds(kept: Any) -> bool:
-            return close(in_columns(kept.w, kept.columns, columns, len(columns)), part.w) and close(
-                kept.b, part.b
-            )
+            return is_close(
+                in_columns(kept.w, kept.columns, columns, len(columns)), part.w
+            ) and is_close(kept.b, part.b)
 
         return Part(part, holds)
 

@@ -43,10 +43,10 @@ from svmcut.spec.entries import MARGIN, SLACK
 from svmcut.spec.parameters import DEFAULTS, Settings
 from svmcut.training.certificate import (
     in_columns,
-    one_below,
     part_of_features,
     read_back_features,
-    rise_of_scores,
+    score_sensitivity,
+    stack_constant,
     weights_reading,
 )
 from svmcut.training.checks import (
@@ -179,12 +179,12 @@ class Classes:
     def problem(self, space: Any, C: float, stop: StoppingRule) -> Problem:
         return Problem(self.risk, space, C, stop, self._settings.qp, *self._settings.l1_l2)
 
-    def rise(self, space: Any, w: Any) -> float:
-        """Of the scores of a row by e |x|.|W_k|, of which all against the rest count, else two. Of
-        squared slack nothing is known."""
+    def sensitivity(self, space: Any, w: Any) -> float:
+        """The bound for scores of a row that change by e |x|.|W_k|: all of them one against the
+        rest, else two. It is unknown for squared slack."""
         if self._settings.slack_norm == 2:
             return math.inf
-        rise = rise_of_scores(space, w, len(self.names), self.risk.weights, self.apart)
+        rise = score_sensitivity(space, w, len(self.names), self.risk.weights, self.apart)
         return getattr(self.risk, "steepest", 2.0) * rise
 
     def details(self) -> dict[str, Any]:
@@ -290,9 +290,9 @@ class MulticlassPlan(Plan):
         """The weights, with their primal as a reader of the model file gets it."""
         problem = ended.stage.problem
         if ended.stopped_by is not None:
-            from svmcut.training.least import settled
+            from svmcut.training.fallback import improve_stopped
 
-            ended = ended._replace(progress=settled(problem, ended.progress))
+            ended = ended._replace(progress=improve_stopped(problem, ended.progress))
         w = ended.progress.solution()
         outcome = ended.outcome(ended.stage.name, self._model(w), self.space.dot(w, w))
         if (
@@ -317,7 +317,7 @@ class MulticlassPlan(Plan):
             outcome.details["features_used"] = int(W.any(axis=1).sum())
         model: Any = outcome.model
         original = self.settings.original
-        rise = self.classes.rise(self.space, w)
+        rise = self.classes.sensitivity(self.space, w)
         if self.settings.free_bias:
             machines = map(problem.risk.machine, range(len(self.names)))
             rise += sum(
@@ -346,7 +346,7 @@ class MulticlassPlan(Plan):
     def _weights(self, model: Any) -> NDArray[np.float64]:
         """Those of a model in the unit and the columns of training."""
         W = in_columns(model.W, model.columns, self.classes.columns, self.space.X.n_features)
-        w = (one_below(W, model.constant) if self.bias else W).ravel()
+        w = (stack_constant(W, model.constant) if self.bias else W).ravel()
         return w if self._written == 1 else w / self._written
 
     def _model(self, w) -> MulticlassModel:
@@ -385,12 +385,12 @@ class GroupPlan(Plan):
 
 
 #: Support vectors that the gate writes and reads back where the digits of the file cannot matter.
-_SAMPLED = 100
+_MAX_SAMPLED = 100
 #: Tables of alphas or scores that dual ascent holds at its looks.
-_TABLES = 12
+_N_TABLES = 12
 #: No score that a reader forms differs from that of training by more than this part of the sizes it
 #: adds up.
-_SUMMED = 1e-12
+_SUM_ROUNDING = 1e-12
 
 
 class JointPlan(FunctionsPlan):
@@ -408,12 +408,12 @@ class JointPlan(FunctionsPlan):
         super().__init__(tokens, s, units_of(s, total(v, n), n))
         self.warnings = class_warnings(path, n, self.names) + self.warnings
         if not s.is_usual:
-            self._risk = self._costed(places)
+            self._risk = self._make_cost_risk(places)
         if self.solver == JOINT[0]:
             self._classes = CrammerSingerRisk(places, K, s.threads, tokens.weights)
-            self.space = ClassFunctions(self._cached(), K)
+            self.space = ClassFunctions(self._cache_rows(), K)
 
-    def _costed(self, places: NDArray[np.int32]) -> SequenceSum:
+    def _make_cost_risk(self, places: NDArray[np.int32]) -> SequenceSum:
         """The risk where it is not the plain one of a loss of 1 for every mistake."""
         s, v = self.settings, self._risk.weights
         risk: SequenceSum = ChainRisk(self._labellings.chains, 0, s.threads, v)
@@ -448,7 +448,7 @@ class JointPlan(FunctionsPlan):
         original = self.settings.original
         largest = float(np.max(np.abs(self._values.diagonal), initial=0.0))
         size = np.abs(model.alpha).sum() / self._written * largest
-        change = _SUMMED * size * (2 * objective.C * self._tokens + size)
+        change = _SUM_ROUNDING * size * (2 * objective.C * self._tokens + size)
         return Reading(
             lambda kept: self._value(kept, objective.C),
             np.inf if original else float(change),
@@ -473,7 +473,7 @@ class JointPlan(FunctionsPlan):
         """Some of the support vectors, by their scores at some of the rows."""
         m, n = model.support.n_rows, len(self._examples)
         used, rows = (
-            distinct(np.linspace(0, count - 1, min(count, _SAMPLED)).astype(np.int64))
+            distinct(np.linspace(0, count - 1, min(count, _MAX_SAMPLED)).astype(np.int64))
             for count in (m, n)
         )
         alpha = np.zeros((m, len(self.names)))
@@ -499,16 +499,18 @@ class JointPlan(FunctionsPlan):
 
     def _needs(self, n: int) -> dict[str, float]:
         needs, size = super()._needs(n), 1e-6 * n * self._shape.n_tags
-        return needs | {JOINT[0]: 8 * _TABLES * size + min(self.settings.cache_size, 8e-6 * n * n)}
+        return needs | {
+            JOINT[0]: 8 * _N_TABLES * size + min(self.settings.cache_size, 8e-6 * n * n)
+        }
 
-    def _preferred(self, n: int, needs: dict[str, float], memory: float) -> str:
+    def _prefer(self, n: int, needs: dict[str, float], memory: float) -> str:
         if not self.settings.is_usual:
             return CUTTING_PLANE
         if n <= SMO_ROWS and self._kernel.is_definite and needs[JOINT[0]] <= memory:
             return JOINT[0]
-        return super()._preferred(n, needs, memory)
+        return super()._prefer(n, needs, memory)
 
-    def _cached(self) -> CachedRows:
+    def _cache_rows(self) -> CachedRows:
         """All kernel values where the memory is there, else those used last."""
         n, memory = self._values.n, planned_memory(self.settings.max_memory)
         room = min(BUDGET, memory) / 2

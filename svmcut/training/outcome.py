@@ -133,7 +133,7 @@ class Units(NamedTuple):
         over samples."""
         return c * self.scale / self.samples if self.samples else None
 
-    def underfitted(self, outcome: Outcome, slack_norm: int) -> list[str]:
+    def underfit_warnings(self, outcome: Outcome, slack_norm: int) -> list[str]:
         """A warning where |w| holds training near w = 0, for a risk of all examples together.
 
         With w the minimiser and R convex, |w|^2 <= C (R(0) - R(w)), and the two are equal where R
@@ -347,9 +347,9 @@ class Outcome:
         return self.primal - self.dual
 
     @property
-    def slip(self) -> float:
-        """By how much P - D may be above what float64 made of it: a part of P and the rounding of
-        their sums, and twice what a D above P shows of it."""
+    def gap_rounding(self) -> float:
+        """A bound of the rounding of P - D in float64: a fraction of P, the rounding of their sums,
+        and twice the amount by which D is above P."""
         primal = abs(self.primal)
         sums = self.sums if math.isfinite(self.sums) else UNKNOWN * primal
         return ROUNDED * primal + sums + 2.0 * max(0.0, -self.gap)

@@ -122,12 +122,12 @@ def here(
         yield k, work.train(objective, k, left())
 
 
-def falls_apart(driver: Driver) -> bool:
-    """Whether the work of its plan falls into pieces that do not hang on each other."""
-    return not _holds_together(driver)
+def is_splittable(driver: Driver) -> bool:
+    """Decide if the plan's work falls into independent pieces."""
+    return not _reason_not_to_split(driver)
 
 
-def _holds_together(driver: Driver) -> Message | None:
+def _reason_not_to_split(driver: Driver) -> Message | None:
     """Why its work does not fall into such pieces, if so."""
     plan: Any = driver.plan
     if not getattr(plan, "splits", False):
@@ -159,7 +159,7 @@ def split(driver: Driver, data: Any, hands: Hands) -> None:
     UsageError
         Where there is one piece alone, or pieces hang on each other.
     """
-    if (reason := _holds_together(driver)) is not None:
+    if (reason := _reason_not_to_split(driver)) is not None:
         raise UsageError("{}", reason)
     plan: Any = driver.plan
     driver.plan = SplitPlan(plan, Work(driver.settings, data), hands)
@@ -170,13 +170,13 @@ class SplitPlan(Plan):
 
     def __init__(self, plan: Any, work: Work, hands: Hands):
         super().__init__(plan.settings, plan.path, plan.units, plan.warnings)
-        self._plan, self._solver = plan, Pieces(hands, work, self._left)
+        self._plan, self._solver = plan, Pieces(hands, work, self._time_left)
         self._began = time.perf_counter()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["_plan"], name)
 
-    def _left(self) -> float | None:
+    def _time_left(self) -> float | None:
         limit = self.settings.time_limit
         return None if limit is None else max(0.0, self._began + limit - time.perf_counter())
 
@@ -234,18 +234,18 @@ class PiecesRun(Run):
     def __iter__(self) -> Iterator[Progress]:
         began = time.perf_counter()
         _, objective, _ = self._problem
-        yield self._told(began)
+        yield self._progress(began)
         open_now = [k for k in range(self._count) if k not in self.done]
         solver = self._solver
         for k, outcome in solver.hands(solver.work, objective, open_now, solver.left):
             self.done[k] = outcome
-            yield self._told(began)
+            yield self._progress(began)
 
-    def _told(self, began: float) -> Progress:
+    def _progress(self, began: float) -> Progress:
         plan, objective, _ = self._problem
-        told: Progress = plan.sums(objective, self.done)
+        progress: Progress = plan.sums(objective, self.done)
         extra = {"pieces_over": len(self.done), "pieces": self._count}
-        return told._replace(seconds=time.perf_counter() - began, extra=extra)
+        return progress._replace(seconds=time.perf_counter() - began, extra=extra)
 
 
 @record

@@ -58,7 +58,7 @@ class ProgressBar:
             )  # its own is shared between processes, for which there is no need
             self._first, self._fit_began, self._drawn = math.nan, time.perf_counter(), 0.0
             self._over: int | None = None
-            with self._forgiven():
+            with self._ignore_closed_stderr():
                 self._bar = tqdm(
                     total=1.0,
                     file=sys.stderr,
@@ -71,19 +71,19 @@ class ProgressBar:
     def __exit__(self, *exception) -> None:
         bar, self._bar = self._bar, None
         if bar is not None:
-            with self._forgiven():
+            with self._ignore_closed_stderr():
                 bar.close()
 
     @contextlib.contextmanager
-    def hidden(self, wanted: bool = True):
+    def hide(self, wanted: bool = True):
         """The bar is gone within, where stdout and stderr are one terminal or file."""
-        if self._bar is None or not wanted or not _same_file():
+        if self._bar is None or not wanted or not _is_same_file():
             yield
             return
-        with self._forgiven():
+        with self._ignore_closed_stderr():
             self._bar.clear()
         yield
-        with self._forgiven():
+        with self._ignore_closed_stderr():
             if self._bar is not None:
                 self._bar.refresh()
 
@@ -97,14 +97,17 @@ class ProgressBar:
             self._first = gap
         if now - self._drawn < _REDRAWN_SECONDS:
             return
-        parts, reached = self._parts(progress, target, now), share(self._first, gap, target)
+        parts, reached = (
+            self._parts(progress, target, now),
+            progress_share(self._first, gap, target),
+        )
         if (machines := count_finished(progress)) is not None:
             unit, done, number = machines
             reached = done / number if number else None
-            parts.insert(0, f"{done} of {number} {unit}{self._left(done, number, now)}")
+            parts.insert(0, f"{done} of {number} {unit}{self._remaining(done, number, now)}")
         self._draw(now, reached, [told, *parts] if told else parts)
 
-    def _left(self, done: int, number: int, now: float) -> str:
+    def _remaining(self, done: int, number: int, now: float) -> str:
         """The time that the others take, once some are over in this fit."""
         if self._over is None:
             self._over = done
@@ -136,12 +139,12 @@ class ProgressBar:
     def _draw(self, now: float, reached: float | None, parts: list[str]) -> None:
         """The bar at this share of the way, None where it is not known."""
         self._drawn, columns = now, _columns()
-        text = fitted(parts, columns - columns // 5 - _FRAME)
+        text = fit_parts(parts, columns - columns // 5 - _FRAME)
         self._bar.ncols, self._bar.n, self._bar.desc = columns, reached or 0.0, text
         self._bar.bar_format = "training {desc}"
         if reached is not None:
             self._bar.bar_format = "training {percentage:3.0f}%|{bar}| {desc}"
-        with self._forgiven():
+        with self._ignore_closed_stderr():
             self._bar.refresh()
 
     def _parts(self, progress: Progress, target: float, now: float) -> list[str]:
@@ -163,7 +166,7 @@ class ProgressBar:
         return [*parts, f"primal {progress.primal:.6g}"]
 
     @contextlib.contextmanager
-    def _forgiven(self):
+    def _ignore_closed_stderr(self):
         """A stderr that cannot be written ends the bar and not the training."""
         try:
             yield
@@ -171,9 +174,9 @@ class ProgressBar:
             self._bar, self._wanted = None, False
 
 
-def share(first: float, gap: float, target: float) -> float | None:
-    """How much of the way from the first gap to the target is done, in orders of magnitude; None
-    where unknown."""
+def progress_share(first: float, gap: float, target: float) -> float | None:
+    """The share of the way from the first gap to the target, in orders of magnitude; None if
+    unknown."""
     if not (math.isfinite(first) and math.isfinite(gap) and 0 < target < math.inf):
         return None
     if gap <= target:
@@ -192,9 +195,9 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-def fitted(parts: list[str], width: int) -> str:
-    """As many of the parts as fit, from the front, whole ones only; filled up, so that the bar
-    keeps its length."""
+def fit_parts(parts: list[str], width: int) -> str:
+    """The leading parts that fit into the width, joined and padded so that the bar keeps its
+    length."""
     text = ""
     for part in parts:
         longer = f"{text}; {part}" if text else part
@@ -213,7 +216,7 @@ def _columns() -> int:
     return (columns or 80) - 1
 
 
-def _same_file() -> bool:
+def _is_same_file() -> bool:
     try:
         out, err = os.fstat(sys.stdout.fileno()), os.fstat(sys.stderr.fileno())
     except (OSError, ValueError, AttributeError):

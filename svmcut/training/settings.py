@@ -30,7 +30,7 @@ NU = 0.5
 _BIAS = 1.0
 
 
-def resolved(settings: Settings, n: int, time_limit: float | None = None) -> Settings:
+def resolve_settings(settings: Settings, n: int, time_limit: float | None = None) -> Settings:
     """Return checked settings for n rows or tokens with every default in its place; "auto" where C
     or memory decides.
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from svmcut.spec.parameters import Settings
 
 #: Most features, and most numbers of the rows with all their zeros.
-MOST_FEATURES, MOST_NUMBERS = 200, 1 << 20
+MAX_FEATURES, MAX_NUMBERS = 200, 1 << 20
 #: Steps after which a machine is left to the solvers that look at it.
-STEPS = 400
+MAX_STEPS = 400
 
 
 def is_small(rows: Csr, settings: Settings) -> bool:
@@ -44,9 +44,9 @@ def is_small(rows: Csr, settings: Settings) -> bool:
         and not (s.has_kernel or s.free_bias or s.probability)
         and s.gap is not None
         and s.example_cost is not None
-        and (most is None or most >= STEPS)
-        and 0 < dim <= MOST_FEATURES
-        and rows.n_rows * dim <= MOST_NUMBERS
+        and (most is None or most >= MAX_STEPS)
+        and 0 < dim <= MAX_FEATURES
+        and rows.n_rows * dim <= MAX_NUMBERS
     )
 
 
@@ -88,7 +88,7 @@ def train_small(
             C,
             settings.loss == SQUARED_HINGE,
             gap,
-            STEPS,
+            MAX_STEPS,
             start is not None,
             W,
             facts,

@@ -45,7 +45,7 @@ class SmoPlan(KernelPlan):
     unless free_bias is False, the objective of LIBSVM and svm_light.
     """
 
-    infinite = "kernel values are not finite"
+    infinite_message = "kernel values are not finite"
 
     exact_work = 2e7  # the steps keep v of their own; what is left to expand is the file
     weights = False
@@ -54,7 +54,7 @@ class SmoPlan(KernelPlan):
         super().__init__(examples, settings)
         s = settings
         self._last: Any = None
-        self.begun: NDArray | None = None  # coefficients to begin with
+        self.start_coefficients: NDArray | None = None  # coefficients to begin with
         self._solver = Smo(bool(s.free_bias), s.cache_size, s.threads, s.max_iterations)
         self.initial = None if s.initial is None else read_initial(s, self.room.kernel)
 
@@ -70,15 +70,15 @@ class SmoPlan(KernelPlan):
         risk, epsilon = room.vectors.risk, objective.epsilon
         rule = {"tolerance": epsilon, "gap": self.settings.gap, "shared": self.shared}
         if isinstance(room, GivenRoom):
-            rule |= {"shared": room.shared(), "given": True}
+            rule |= {"shared": room.tile_values(), "given": True}
         problem = KernelProblem.of(risk, room.X, room.kernel, objective.C, **rule)
         if self.initial is not None and self._last is None:
             beta = coefficients(
                 self.initial, room.X, room.vectors.columns, problem, self._solver.free_bias
             )
-            self.begun = beta
-        if self.begun is not None and self._last is None:
-            state = self._solver.state_at(problem, self.begun)
+            self.start_coefficients = beta
+        if self.start_coefficients is not None and self._last is None:
+            state = self._solver.state_at(problem, self.start_coefficients)
             self._last = self._solver.start(problem, None, state)
         return Stage(
             self.settings.solver, self._solver, problem, objective, start=Start(run=self._last)
@@ -118,11 +118,11 @@ class SmoPlan(KernelPlan):
             )
         otherwise = "float32" if room.X.n_rows > EXACT_POINTS else "rounding"
         outcome.judge(rule, ended.stopped_by, otherwise, room.reading(outcome, rule, screened=True))
-        return room.least(outcome, self._solver.free_bias)
+        return room.improve(outcome, self._solver.free_bias)
 
 
 #: |w|^2 below this part of what its terms could add up to is nothing but rounding.
-NOTHING = 1e-9
+ROUNDING_NORM = 1e-9
 
 
 def plan_machine(examples: Examples, settings: Settings) -> Plan:
@@ -136,7 +136,7 @@ def plan_machine(examples: Examples, settings: Settings) -> Plan:
 class NuPlan(KernelPlan):
     """One stage; of numbers the solver starts from the solution of the C before."""
 
-    infinite = "kernel values are not finite"
+    infinite_message = "kernel values are not finite"
     exact_work = 2e7
     weights = False
 
@@ -166,13 +166,13 @@ class NuPlan(KernelPlan):
         return StoppingRule(math.nan, self.settings.gap)
 
     def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
-        objective = self._priced(objective)
+        objective = self._unit_objective(objective)
         problem = self._problem(objective.C, objective.epsilon)
         return Stage(
             self.settings.solver, self._solver, problem, objective, start=Start(run=self._last)
         )
 
-    def _priced(self, objective: Objective) -> Objective:
+    def _unit_objective(self, objective: Objective) -> Objective:
         """The objective at C = 1, in whose place nu stands, but of numbers."""
         return objective if self._labels == NUMBERS else replace(objective, C=1.0)
 
@@ -181,7 +181,7 @@ class NuPlan(KernelPlan):
         risk, known = room.vectors.risk, self.shared
         how: dict[str, Any] = {"tolerance": epsilon, "gap": self.settings.gap, "shared": known}
         if isinstance(room, GivenRoom):
-            how |= {"shared": room.shared(), "given": True}
+            how |= {"shared": room.tile_values(), "given": True}
         if self._labels == ONE_CLASS:
             return NuProblem(
                 room.X,
@@ -201,14 +201,14 @@ class NuPlan(KernelPlan):
         if self._doubled is None:
             self._doubled = room.X.take(np.tile(np.arange(n), 2))
         if isinstance(room, GivenRoom):
-            how["shared"] = room.shared(2)
+            how["shared"] = room.tile_values(2)
         v = None if risk.weights is None else np.tile(risk.weights, 2)
         y, sides = np.tile(risk.targets, 2).astype(np.float64), np.repeat([1.0, -1.0], n)
         return NuProblem(self._doubled, y, sides, half, room.kernel, C, weights=v, **how)
 
     def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
         """The machine; primal and dual are those of the problem, in LIBSVM's scale."""
-        objective = self._priced(objective)
+        objective = self._unit_objective(objective)
         room, run, progress, n = self.room, ended.run, ended.progress, self.room.X.n_rows
         self._last = run if self._labels == NUMBERS else None
         if ended.stopped_by is not None:
@@ -218,7 +218,7 @@ class NuPlan(KernelPlan):
         beta, C = f.beta.reshape(-1, n).sum(axis=0), objective.C
         small = room.is_small(n * int(np.count_nonzero(beta)))
         if self._labels == NUMBERS and small:  # both sides of a row may cancel
-            v = room.vectors.risk.targets - room.scored(room.machine(beta, 0.0))[1]
+            v = room.vectors.risk.targets - room.evaluate(room.machine(beta, 0.0))[1]
             rho, b = ended.stage.problem.levels(np.tile(v, 2))
         squared = 2 * (progress.primal - C * progress.risk)
         scale, sides = 1.0, ended.stage.problem.sides
@@ -244,14 +244,14 @@ class NuPlan(KernelPlan):
             kernel_evaluations=progress.evaluations,
             details=details,
         )
-        return self._judged(outcome, ended, rho, scale)
+        return self._judge(outcome, ended, rho, scale)
 
     def _check_margin(self, rho: float, squared: float, beta: NDArray) -> None:
         """Refuses a machine of classes whose reduced hulls meet, or of a hull that has the origin:
         its w is 0, and its margin too."""
         points = np.flatnonzero(beta)
         own = np.sqrt(np.abs(self.room.diagonal(points % self.room.X.n_rows)))
-        if rho > 0 and squared > NOTHING * float(np.abs(beta[points]) @ own) ** 2:
+        if rho > 0 and squared > ROUNDING_NORM * float(np.abs(beta[points]) @ own) ** 2:
             return
         if not self._of_classes:
             raise TrainingError(
@@ -268,7 +268,7 @@ class NuPlan(KernelPlan):
             100 * self._nu,
         )
 
-    def _judged(self, outcome: Outcome, ended: Ended, rho: float, scale: float) -> Outcome:
+    def _judge(self, outcome: Outcome, ended: Ended, rho: float, scale: float) -> Outcome:
         room, run, C = self.room, ended.run, outcome.objective.C
         model: Any = outcome.model
         beta = ended.progress.solution().beta
@@ -294,10 +294,10 @@ class NuPlan(KernelPlan):
             v = np.tile(targets - s, 2)
             return C * problem.risk(v), problem.levels(v)[1]
 
-        outcome = room.least(outcome, losses=losses)
+        outcome = room.improve(outcome, losses=losses)
         best: Any = outcome.model
         if best is not model:
-            v = targets - room.scored(best)[1]
+            v = targets - room.evaluate(best)[1]
             rho, _ = problem.levels(np.tile(v, 2))
             outcome.details |= {"tube": max(0.0, -rho), "at_bound": 0}
             if outcome.primal_of_file is not None:  # the best threshold has more digits
@@ -323,7 +323,7 @@ class NuPlan(KernelPlan):
         room, v, y = self.room, self._v, self.room.vectors.examples.y
 
         def value(read: Any) -> float:
-            squared, s = room.scored(read)
+            squared, s = room.evaluate(read)
             if self._labels == ONE_CLASS:
                 return 0.5 * squared - self._mass * read.b + float(v @ np.maximum(0.0, -s))
             if self._labels == NUMBERS:

@@ -59,7 +59,7 @@ class Span:
         elif points is None:
             self.space = KernelSpace(room.rows, room.budget / 2)
         else:
-            self.basis, self.space = _spanned(room, points)
+            self.basis, self.space = _span_features(room, points)
 
     def stage(
         self, name: str, objective: Objective, stop: StoppingRule, warm: bool = False
@@ -112,11 +112,11 @@ class Span:
             }
         return outcome
 
-    def judged(self, ended: Ended) -> Outcome:
+    def judge(self, ended: Ended) -> Outcome:
         """The outcome with the verdict."""
         stop, progress = ended.stage.problem.stop, ended.progress
         met = stop.met(progress.primal, progress.dual)
-        return judged(self.room, self.outcome(ended), stop, ended.stopped_by, met)
+        return judge_span(self.room, self.outcome(ended), stop, ended.stopped_by, met)
 
     def model(self, w, cuts: int) -> Any:
         """The model of an element of the space."""
@@ -127,7 +127,7 @@ class Span:
         return KernelModel(room.kernel, *known, room.vectors.examples.X.n_features, cuts)
 
 
-def judged(
+def judge_span(
     room: KernelRoom, outcome: Outcome, stop: StoppingRule, stopped_by: str | None, in_span: bool
 ) -> Outcome:
     """The outcome with the verdict; in_span: whether the rule is met for the problem the solver
@@ -143,7 +143,7 @@ def judged(
         )
     if not room.kernel.is_definite and in_span:
         otherwise = STATIONARY
-    return room.least(outcome.judge(stop, stopped_by, otherwise, room.reading(outcome, stop)))
+    return room.improve(outcome.judge(stop, stopped_by, otherwise, room.reading(outcome, stop)))
 
 
 def refuse_features(room: KernelRoom, k: int) -> None:
@@ -158,8 +158,8 @@ def refuse_features(room: KernelRoom, k: int) -> None:
         raise MemoryLimitError("{}; lower {basis}", refusal)
 
 
-def _spanned(room: KernelRoom, points: Csr) -> tuple[Basis, Subspace]:
-    """Those of the points that do not depend on others, and the features of all rows."""
+def _span_features(room: KernelRoom, points: Csr) -> tuple[Basis, Subspace]:
+    """The basis of those points that do not depend on others, and the features of all rows."""
     from svmcut.spaces.subspace import Basis, Subspace
 
     n, settings, path = room.X.n_rows, room.settings, room.vectors.path

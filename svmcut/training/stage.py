@@ -91,7 +91,7 @@ class Plan:
     """A way of training on data that are given, one stage after the other.
 
     A row of the catalog names what makes a plan of (data, settings): what the task reads, and
-    settings as `svmcut.training.settings.resolved` leaves them.
+    settings as `svmcut.training.settings.resolve_settings` leaves them.
 
     Attributes
     ----------
@@ -100,11 +100,11 @@ class Plan:
     units : Units
     warnings : list of str
         What a user should know of the data.
-    infinite : str
+    infinite_message : str
         What training met where a value is not finite.
     """
 
-    infinite = "training met values that are not finite"
+    infinite_message = "training met values that are not finite"
 
     def __init__(self, settings: Settings, path: str, units: Units, warnings: list[str]):
         self.settings, self.path, self.units, self.warnings = settings, path, units, warnings
@@ -131,7 +131,7 @@ class Plan:
     def check_finite(self, primal: float) -> None:
         """Refuses a value that is not, as a TrainingError."""
         if not math.isfinite(primal):
-            raise TrainingError("{}: {}; scale the features", self.path, self.infinite)
+            raise TrainingError("{}: {}; scale the features", self.path, self.infinite_message)
 
     def failure(self, error: Exception) -> Exception:
         """What a user is told of a failure of a stage."""

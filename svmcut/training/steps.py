@@ -31,7 +31,7 @@ from svmcut.spec.parameters import Settings
 from svmcut.training.kernel_cuts import Chosen
 from svmcut.training.kernel_plan import KernelPlan, KernelRoom
 from svmcut.training.outcome import FULL, Objective, Outcome
-from svmcut.training.span import Span, judged
+from svmcut.training.span import Span, judge_span
 from svmcut.training.stage import Ended, make_solver
 from svmcut.training.vectors import Vectors
 
@@ -132,7 +132,7 @@ class StepPlan(Chosen):
         # the primal is that of the rows that are not held out, which the room does not know
         reading = None if held else self.room.reading(outcome, stop)
         outcome.judge(stop, self.stopped_by(ended), "epochs", reading)
-        return outcome if held else self.room.least(outcome, bool(self.settings.free_bias))
+        return outcome if held else self.room.improve(outcome, bool(self.settings.free_bias))
 
     def _bound(self, run, C: float, details: dict[str, Any]) -> float:
         """A dual bound of the problem over the points trained on, which is one of the problem over
@@ -145,7 +145,7 @@ class StepPlan(Chosen):
             return math.nan
         coef, most = p * y, float((p if v is None else p / v).max())
         trained = total(None if v is None else v[~self._held], len(y) - int(self._held.sum()))
-        squared = self.room.squared(coef)
+        squared = self.room.squared_norm(coef)
         details["level_bound"] = math.sqrt(squared) + run.found_nu * trained * most
         return self.room.dual_bound(1.0, coef, C / most, squared)
 
@@ -237,14 +237,14 @@ class DrawPlan(Chosen):
         outcome = ended._replace(progress=progress).outcome(self.settings.solver, model, squared)
         otherwise = "limit" if handed["full"] else "samples"
         stop = self.stop(objective)
-        return self._told(
+        return self._warn_if_full(
             outcome.judge(stop, ended.stopped_by, otherwise, room.reading(outcome, stop)), handed
         )
 
-    def polished(
+    def finish_polish(
         self, span: Span, objective: Objective, handed: dict[str, Any], ended: Ended
     ) -> Outcome:
-        outcome, primal = span.judged(ended), handed["cuts"]["primal"]
+        outcome, primal = span.judge(ended), handed["cuts"]["primal"]
         estimated = self._constant and not self.settings.certify
         # below the polish by more than its rule leaves open: not by rounding or an early end
         if not (
@@ -259,9 +259,9 @@ class DrawPlan(Chosen):
                     outcome.details["basis"]["vectors"],
                 )
             )
-        return self._told(outcome, handed)
+        return self._warn_if_full(outcome, handed)
 
-    def _told(self, outcome: Outcome, handed: dict[str, Any]) -> Outcome:
+    def _warn_if_full(self, outcome: Outcome, handed: dict[str, Any]) -> Outcome:
         if handed["full"]:
             outcome.warnings.append(FULL)
         return outcome
@@ -352,7 +352,7 @@ class BudgetPlan(Chosen):
         )
         outcome = ended.outcome(self.settings.solver, handed["model"], squared, longest_cut=0.0)
         stop = self.stop(objective)
-        return room.least(
+        return room.improve(
             outcome.judge(stop, ended.stopped_by, "epochs", room.reading(outcome, stop))
         )
 
@@ -371,16 +371,18 @@ class BudgetPlan(Chosen):
         )
         part = Vectors(examples, self.settings)
         part.X = examples.X  # on the columns of the centres, whichever of them occur
-        aim = part.units.objective(None, objective.C * whole.units.samples / part.units.samples)
+        judge_by_proof = part.units.objective(
+            None, objective.C * whole.units.samples / part.units.samples
+        )
         return Span(
             KernelRoom(part, replace(self.settings, certify=False), KernelPlan.exact_work), Z
-        ), aim
+        ), judge_by_proof
 
-    def polished(
+    def finish_polish(
         self, span: Span, objective: Objective, handed: dict[str, Any], ended: Ended
     ) -> Outcome:
         if span.room is self.room:
-            return span.judged(ended)
+            return span.judge(ended)
         room, outcome, model = self.room, span.outcome(ended), handed["model"]
         spanned = outcome.model
         assert isinstance(spanned, KernelModel)
@@ -396,4 +398,4 @@ class BudgetPlan(Chosen):
         outcome.details["basis"]["rows"] = span.room.X.n_rows
         room.extra += span.room.evaluations
         stopped_by = ended.stopped_by if ended.stopped_by in ("limit", "interrupt") else None
-        return judged(room, outcome, self.stop(objective), stopped_by, True)
+        return judge_span(room, outcome, self.stop(objective), stopped_by, True)

@@ -41,9 +41,9 @@ from svmcut.solvers.protocol import Progress, Solution, constant
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec.catalog import AUTO, TASKS
 from svmcut.spec.entries import DUAL_CD, SMO
-from svmcut.training.certificate import slopes_of
+from svmcut.training.certificate import slope_bound
 from svmcut.training.driver import Driver
-from svmcut.training.gate import BOUNDED, rounded
+from svmcut.training.gate import BOUNDED, sum_rounding
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import kernel_of
 from svmcut.training.smo import SmoPlan
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 #: Rounds of descent on the added rows; rows added to a kernel machine that have a multiplier before
 #: any training.
-ROUNDS, FEW = 10, 1000
+MAX_ROUNDS, MAX_ADDED_ROWS = 10, 1000
 
 
 class Earlier(NamedTuple):
@@ -82,28 +82,15 @@ class Earlier(NamedTuple):
     model: Any
     parts: NDArray[np.float64]
     added: NDArray[np.bool_]
-    came: int
-    went: int
+    n_added: int
+    n_removed: int
 
     @classmethod
-    def of(cls, model: Any, where: str, change: Change, now: Examples) -> Earlier:
-        """What a model knows of the rows there are now.
+    def from_model(cls, model: Any, where: str, change: Change, now: Examples) -> Earlier:
+        """The knowledge of a model with multipliers about the rows `now`, which have no weight of
+        0; `change` leads to them from the rows it was trained on, and `where` names it in messages.
 
-        Parameters
-        ----------
-        model
-            With multipliers.
-        where : str
-            What messages call it.
-        change : Change
-            From the rows that it was trained on.
-        now : Examples
-            As they are trained on, without those of weight 0.
-
-        Raises
-        ------
-        UsageError
-            Where it was trained on others.
+        Raises UsageError if it was trained on others.
         """
         _, keys, parts = model.multipliers
         known, place = np.unique(keys, return_inverse=True)
@@ -125,11 +112,11 @@ class Earlier(NamedTuple):
         same = np.append(known, 0)[places] == own
         same &= places < len(known)
         shares = np.append(sums / counts, 0.0)[np.where(same, places, len(known))]
-        came = 0 if change.added is None else len(change.added)
-        return cls(model, shares, change.fresh(now), came, len(change.removed))
+        n_added = 0 if change.added is None else len(change.added)
+        return cls(model, shares, change.fresh(now), n_added, len(change.removed))
 
 
-def inherited(model: Any, where: str, given: Collection[str]) -> dict[str, Any]:
+def inherit_parameters(model: Any, where: str, given: Collection[str]) -> dict[str, Any]:
     """Parameters that a model was trained with, of those that are not given: of training it anew on
     other rows.
 
@@ -214,43 +201,46 @@ class UpdatingDriver(Driver):
 
     def __init__(self, driver: Driver, earlier: Earlier, trains: bool):
         super().__init__(driver.plan)
-        self.marks, self.counts, self.notes = driver.marks, driver.counts, driver.notes
+        self.task_fields, self.counts, self.notes = driver.task_fields, driver.counts, driver.notes
         self._earlier, self._trains = earlier, trains
 
-    def bounded(self, cost: float | None, example_cost: float | None) -> Outcome:
-        """What is known before any training, and where it would begin is known to the plan."""
+    def bound_optimum(self, cost: float | None, example_cost: float | None) -> Outcome:
+        """Bound the optimum before any training, and tell the plan where training would start."""
         began, plan, earlier = time.perf_counter(), self.plan, self._earlier
         objective = plan.units.objective(cost, example_cost)
-        bound: Any = _bounded_kernel if isinstance(plan, SmoPlan) else _bounded
+        bound: Any = _bound_kernel if isinstance(plan, SmoPlan) else _bound_linear
         outcome = bound(plan, objective, earlier)
-        outcome.model = replace(outcome.model, **self.marks)
+        outcome.model = replace(outcome.model, **self.task_fields)
         outcome.seconds = time.perf_counter() - began
-        return self.told(outcome)
+        return self.add_row_counts(outcome)
 
-    def told(self, outcome: Outcome) -> Outcome:
+    def add_row_counts(self, outcome: Outcome) -> Outcome:
         """The outcome, which says how many rows changed."""
-        outcome.details |= {"rows_added": self._earlier.came, "rows_removed": self._earlier.went}
+        outcome.details |= {
+            "rows_added": self._earlier.n_added,
+            "rows_removed": self._earlier.n_removed,
+        }
         return outcome
 
     def fit(
         self, cost: Cost, example_cost: Cost, observe: Observe = None, state: State | None = None
     ) -> Outcome:
         """As Driver.fit; `stopped_by` is "bounded" where nothing was trained."""
-        outcome = self.bounded(cost, example_cost)
+        outcome = self.bound_optimum(cost, example_cost)
         if state is None and (outcome.converged or not self._trains):
             return outcome
-        return self.told(super().fit(cost, example_cost, observe, state))
+        return self.add_row_counts(super().fit(cost, example_cost, observe, state))
 
-    def unchanged(self, model: Any, X: Csr) -> int:
-        """How many rows of X have a label that is proven to be both the exact optimum's and that of
-        the earlier model."""
+    def count_unchanged(self, model: Any, X: Csr) -> int:
+        """The number of rows of X with a label proven to be that of the exact optimum and of the
+        earlier model."""
         sure = decided_labels(model, model.scores(X), reach(model, X))
         assert sure is not None
         same = (model.scores(X) > 0) == (self._earlier.model.scores(X) > 0)
         return int((sure & same).sum())
 
 
-def _bounded(plan: Linear, objective: Objective, earlier: Earlier) -> Outcome:
+def _bound_linear(plan: Linear, objective: Objective, earlier: Earlier) -> Outcome:
     """The middle of the ball of a machine on features."""
     space, vectors, C = plan.space, plan.vectors, objective.C
     problem = vectors.problem(space, C, plan.stop(objective))
@@ -267,27 +257,27 @@ def _bounded(plan: Linear, objective: Objective, earlier: Earlier) -> Outcome:
         if best is None or squared < best[0]:
             best = squared, t, parts, step, rates, C * offset - 0.5 * space.dot(v, v)
     squared, t, parts, step, rates, dual = best
-    slack = _slack(plan, problem, w, step)
+    slack = _rounding_slack(plan, problem, w, step)
     middle = space.blend(1.0, w, 0.5 * (1 + t), step)
     scores = s + 0.5 * (1 + t) * rates
     risk = problem.risk.linearize(scores).value
     primal = 0.5 * space.dot(middle, middle) + C * risk
     progress = Progress(0, 0.0, primal, dual, primal - dual, 0.0, constant(middle), risk=risk)
     model, norm = plan.model(middle, 0), math.sqrt(space.dot(middle, middle))
-    outcome = Outcome(model, objective, progress, _solver(plan), norm, math.nan)
+    outcome = Outcome(model, objective, progress, _solver_name(plan), norm, math.nan)
     outcome.apart = abs(squared) + slack, 0.0
     outcome.fractions = parts if plan.settings.keep_multipliers else None
-    plan.begun = plan.start_at(middle, parts)
-    return plan.judged(outcome, problem, middle, BOUNDED)
+    plan.start = plan.start_at(middle, parts)
+    return plan.judge(outcome, problem, middle, BOUNDED)
 
 
-def _slack(plan: Linear, problem: Any, w: NDArray, step: NDArray) -> float:
-    """What rounding may make of the values on the line from w."""
+def _rounding_slack(plan: Linear, problem: Any, w: NDArray, step: NDArray) -> float:
+    """A bound on the rounding of values on the line from w."""
     space, C = problem.space, problem.C
     longest = math.sqrt(space.dot(w, w)) + math.sqrt(space.dot(step, step))
-    rise, size = plan.vectors.rise(space, w), math.sqrt(space.dot(w, w))
-    each = rise / size if size > 0 and rise < math.inf else slopes_of(problem, w)
-    return 2 * rounded(longest * (longest + C * each), max(space.n_rows, space.dim))
+    rise, size = plan.vectors.sensitivity(space, w), math.sqrt(space.dot(w, w))
+    each = rise / size if size > 0 and rise < math.inf else slope_bound(problem, w)
+    return 2 * sum_rounding(longest * (longest + C * each), max(space.n_rows, space.dim))
 
 
 class _Line(NamedTuple):
@@ -339,7 +329,7 @@ def _candidates(problem: Any, earlier: Earlier) -> list[NDArray[np.float64]]:
         more = [bound.number, bound.tube, logit]
     labels = bound.targets if isinstance(risk, LossRisk) else bound.signs
     known = some.rows, labels, squared_norms(some), some.bias, alpha, w, 0, bound.weights
-    dual_cd.Descent(*known, *more).run(C, ROUNDS, 0.0)
+    dual_cd.Descent(*known, *more).run(C, MAX_ROUNDS, 0.0)
     box = boxes(C, bound.weights)
     own = np.divide(alpha, box, out=np.zeros(n), where=box > 0)
     candidates = []
@@ -350,24 +340,26 @@ def _candidates(problem: Any, earlier: Earlier) -> list[NDArray[np.float64]]:
     return candidates
 
 
-def _bounded_kernel(plan: SmoPlan, objective: Objective, earlier: Earlier) -> Outcome:
+def _bound_kernel(plan: SmoPlan, objective: Objective, earlier: Earlier) -> Outcome:
     """The dual vector of a kernel machine, or the middle of its ball where every row is there."""
     room, C = plan.room, objective.C
     risk = room.vectors.risk
     most, old = boxes(C, risk.weights), replace(earlier.model, threshold=None)
     beta = before = np.minimum(earlier.parts, 1.0) * most * risk.signs
     if earlier.added.any():
-        beta = before + _descended(plan, before, most, np.flatnonzero(earlier.added))
+        beta = before + _descend_added(plan, before, most, np.flatnonzero(earlier.added))
     dual_machine, steepness = room.machine(beta, 0.0), C * room.vectors.steepness
     own = room.rounding(dual_machine, steepness)
-    vv, sv = room.scored(dual_machine)
+    vv, sv = room.evaluate(dual_machine)
     dual = float(np.abs(beta).sum()) - 0.5 * vv
 
     def from_point(model: Any) -> tuple[float, float, float]:
         """t, the radius of its ball, and |p - v|, on the line from a model's w."""
-        ww, s = room.scored(model)
+        ww, s = room.evaluate(model)
         wv = float(beta @ s)
-        slack = room.rounding(model, steepness) + own + rounded(ww + 2 * abs(wv) + vv, len(beta))
+        slack = (
+            room.rounding(model, steepness) + own + sum_rounding(ww + 2 * abs(wv) + vv, len(beta))
+        )
         dd = max(0.0, ww - 2 * wv + vv)
         line = _Line(0.5 * ww, wv - ww, dd, s, sv - s)
         t, squared = line.best(risk, C, dual)
@@ -379,7 +371,7 @@ def _bounded_kernel(plan: SmoPlan, objective: Objective, earlier: Earlier) -> Ou
         t, near, _ = from_point(room.machine(before, 0.0))
         if near < radius:
             chosen, radius = before + 0.5 * (1 + t) * (beta - before), near
-    squared, s = (vv, sv) if chosen is beta else room.scored(room.machine(chosen, 0.0))
+    squared, s = (vv, sv) if chosen is beta else room.evaluate(room.machine(chosen, 0.0))
     value = risk.linearize(s).value
     primal = 0.5 * squared + C * value
     known = (primal, dual, primal - dual, 0.0, constant(Solution(chosen, 0.0)))
@@ -391,24 +383,24 @@ def _bounded_kernel(plan: SmoPlan, objective: Objective, earlier: Earlier) -> Ou
     outcome.apart = radius**2, 0.0
     if plan.settings.keep_multipliers:
         outcome.fractions = np.divide(np.abs(beta), most, out=np.zeros(len(beta)), where=most > 0)
-    plan.begun = beta
+    plan.start_coefficients = beta
     rule = plan.stop(objective)
     if rule.relative is None:
         rule = replace(rule, absolute=0.0)
     return outcome.judge(rule, BOUNDED, reading=room.reading(outcome, rule))
 
 
-def _descended(plan: SmoPlan, beta: NDArray, most: Any, rows: NDArray) -> NDArray[np.float64]:
+def _descend_added(plan: SmoPlan, beta: NDArray, most: Any, rows: NDArray) -> NDArray[np.float64]:
     """(n,) coefficients of the added rows: descent on them alone, where they are few."""
     room, coef = plan.room, np.zeros(len(beta))
-    if len(rows) > FEW:
+    if len(rows) > MAX_ADDED_ROWS:
         return coef
     X, y = room.X.take(rows), room.vectors.risk.signs[rows]
     K, box = room.rows_of(X).gram(True), np.broadcast_to(most, len(beta))[rows]
     used = np.flatnonzero(beta)
     f = room.kernel.expansion(X, room.X.take(used), beta[used], 0.0, plan.settings.threads)
     own = np.zeros(len(rows))
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         for i in range(len(rows)):
             step = (1 - y[i] * f[i]) / max(K[i, i], 1e-300)
             change = min(max(own[i] + step, 0.0), box[i]) - own[i]
@@ -419,6 +411,6 @@ def _descended(plan: SmoPlan, beta: NDArray, most: Any, rows: NDArray) -> NDArra
     return coef
 
 
-def _solver(plan: Linear) -> str:
-    """Who would train."""
+def _solver_name(plan: Linear) -> str:
+    """The solver that would train."""
     return DUAL_CD if plan.settings.solver == AUTO else plan.settings.solver

@@ -61,14 +61,14 @@ class BoundRows(Protocol):
     def problem(self, space: Any, C: float, stop: StoppingRule) -> Any:
         """As solvers take it."""
 
-    def rise(self, space: Any, w: Any) -> float:
-        """As svmcut.training.certificate.weights_reading takes it."""
+    def sensitivity(self, space: Any, w: Any) -> float:
+        """A bound of the change of R by a relative change of w; see certificate.weights_reading."""
 
     def details(self) -> dict[str, Any]:
         """What the report says of how training went on them."""
 
 
-def rise_of(space: Any, w: Any, weights: float, features: float) -> float:
+def weighted_sensitivity(space: Any, w: Any, weights: float, features: float) -> float:
     """A bound of how a weighed sum of losses rises with the relative change of w, from |w| and sums
     of squares."""
     with np.errstate(over="ignore"):
@@ -146,20 +146,20 @@ class Vectors:
     def problem(self, space: Any, C: float, stop: StoppingRule) -> Problem:
         return Problem(self.risk, space, C, stop, self._settings.qp, *self._settings.l1_l2)
 
-    def rise(self, space: Any, w: Any) -> float:
+    def sensitivity(self, space: Any, w: Any) -> float:
         if self.steepness == math.inf:
             return math.inf
         v, n, norms = self.risk.weights, len(self.examples), np.empty(len(self.examples))
         squares = n if v is None else float(np.dot(v, v))
         sparse.row_norms(sparse.Rows(self.X), norms, self._settings.threads)
-        return rise_of(space, w, squares, float(np.sum(norms)) + n * space.bias**2)
+        return weighted_sensitivity(space, w, squares, float(np.sum(norms)) + n * space.bias**2)
 
-    def rise_in_rows(self, space: Any, w: Any, part: float) -> float:
-        """How a sum of losses of one score each rises at most where no weight changes by more than
-        this part of it.
+    def row_sensitivity(self, space: Any, w: Any, part: float) -> float:
+        """A bound of the change of a sum of losses of one score each, where every weight changes by
+        at most the fraction `part` of it.
 
-        Row i's score changes by at most d_i = part |x_i|.|w|, and a convex loss rises by no more
-        than d_i times its larger slope at both ends.
+        Row i's score changes by at most d_i = part |x_i|.|w|, and a convex loss rises by at most
+        d_i times its larger slope at both ends.
         """
         X = self.X
         sizes = LinearSpace(

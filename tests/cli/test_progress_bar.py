@@ -16,7 +16,7 @@ from programs import TIMEOUT, command, forked
 from svmcut.solvers.protocol import Progress, StoppingRule
 from svmcut.spec.parameters import Settings
 from svmcut.training.outcome import Objective
-from svmcut.training.progress_bar import ProgressBar, clock, fitted, share
+from svmcut.training.progress_bar import ProgressBar, clock, fit_parts, progress_share
 
 BAR = re.compile(
     r"training +(\d+)%\|.*\| gap \S+, target \S+(; .*)?|training +0:00; iteration 1; .*|training"
@@ -25,29 +25,34 @@ LOG = re.compile(r"Iter \d+: \.\*\(NumConst=\d+, SV=\d+, CEps=\d+\.\d{4}, QPEps=
 
 
 def test_share_of_orders_of_magnitude():
-    assert share(100.0, 100.0, 1.0) == 0.0
-    assert share(100.0, 10.0, 1.0) == pytest.approx(0.5)
-    assert share(100.0, 1.0, 1.0) == share(0.5, 0.5, 1.0) == share(0.5, -1e-20, 1.0) == 1.0
-    assert share(100.0, 300.0, 1.0) == 0.0
+    assert progress_share(100.0, 100.0, 1.0) == 0.0
+    assert progress_share(100.0, 10.0, 1.0) == pytest.approx(0.5)
+    assert (
+        progress_share(100.0, 1.0, 1.0)
+        == progress_share(0.5, 0.5, 1.0)
+        == progress_share(0.5, -1e-20, 1.0)
+        == 1.0
+    )
+    assert progress_share(100.0, 300.0, 1.0) == 0.0
     for unknown in (
         (math.nan, 1.0, 1.0),
         (1.0, math.nan, 1.0),
         (1.0, 0.5, math.nan),
         (1.0, 0.5, 0.0),
     ):
-        assert share(*unknown) is None
+        assert progress_share(*unknown) is None
 
 
 def test_texts_are_whole_and_of_one_length():
     parts = ["gap 0.123, target 0.01", "limit in 1:05", "iteration 1234"]
-    assert [fitted(parts, width).rstrip("; ") for width in (5, 22, 36, 37, 80)] == [
+    assert [fit_parts(parts, width).rstrip("; ") for width in (5, 22, 36, 37, 80)] == [
         "",
         parts[0],
         parts[0],
         "; ".join(parts[:2]),
         "; ".join(parts),
     ]
-    assert {len(fitted(parts, 30)), len(fitted(parts[:1], 30))} == {30}
+    assert {len(fit_parts(parts, 30)), len(fit_parts(parts[:1], 30))} == {30}
     assert [clock(seconds) for seconds in (-1, 0, 65, 7207)] == ["0:00", "0:00", "1:05", "2:00:07"]
 
 

@@ -17,7 +17,7 @@ from svmcut.models.kernels import Kernel
 from svmcut.spec.parameters import Settings
 from svmcut.training.driver import Driver
 from svmcut.training.emissions import Emissions
-from svmcut.training.settings import resolved
+from svmcut.training.settings import resolve_settings
 
 RBF = Kernel("rbf", gamma=0.5)
 
@@ -32,7 +32,7 @@ def trainer(data, order=1, r=10, kernel=LINEAR, **options):
     if kernel is not LINEAR:
         return driver(data, **options)
     return Driver(
-        Emissions(data, resolved(Settings(threads=1, **options), data.X.n_rows))
+        Emissions(data, resolve_settings(Settings(threads=1, **options), data.X.n_rows))
     )  # else features would do
 
 

@@ -203,7 +203,7 @@ def test_what_it_cannot_do_is_refused(settings, said):
 
 
 def test_more_numbers_than_a_model_may_hold_are_refused(monkeypatch):
-    monkeypatch.setattr("svmcut.training.kernel_cuts.MOST_NUMBERS", 900)
+    monkeypatch.setattr("svmcut.training.kernel_cuts.MAX_NUMBERS", 900)
     X, y = rows()
     with pytest.raises(
         TrainingError, match="250 frequencies of 4 features are more than 900 numbers"

@@ -17,12 +17,12 @@ from svmcut.models import KernelModel, LinearModel, MulticlassModel
 from svmcut.models.kernels import Kernel
 from svmcut.solvers.protocol import Progress, StoppingRule, Unsaved
 from svmcut.spec.parameters import Settings
-from svmcut.training.certificate import in_columns, one_below, read_back_features
+from svmcut.training.certificate import in_columns, read_back_features, stack_constant
 from svmcut.training.driver import make_driver
-from svmcut.training.gate import Part, Reading, in_memory, join, judge, primal_of_file
+from svmcut.training.gate import Part, Reading, in_memory, judge, judge_composite, primal_of_file
 from svmcut.training.kernel_plan import KernelRoom
 from svmcut.training.outcome import Objective, Outcome
-from svmcut.training.settings import resolved
+from svmcut.training.settings import resolve_settings
 from svmcut.training.vectors import Vectors
 
 RULE = StoppingRule(0.1)
@@ -127,10 +127,10 @@ def test_many_weights_are_bounded_by_rows_and_are_not_read_back(rng, monkeypatch
     whole = make_driver(given, examples).fit(None, 1.0)
     assert whole.primal_of_file is not None
     monkeypatch.setattr(linear_plan, "MANY_WEIGHTS", 100)
-    rise = Vectors.rise_in_rows
+    rise = Vectors.row_sensitivity
     bounds = []
     monkeypatch.setattr(
-        Vectors, "rise_in_rows", lambda *given: bounds.append(rise(*given)) or bounds[-1]
+        Vectors, "row_sensitivity", lambda *given: bounds.append(rise(*given)) or bounds[-1]
     )
     close = make_driver(given, examples).fit(None, 1.0)
     assert close.primal_of_file is None and close.converged
@@ -179,7 +179,7 @@ def test_machines_converge_together_and_are_read_back_as_one():
         return [judge(part, RULE, end) for part, end in zip(parts, ends)]
 
     def joined(*ends, missing=None, holds=True):
-        found = join(
+        found = judge_composite(
             outcome(machine()), machines(*ends), missing, Part(machine(), lambda read: holds)
         )
         return found.converged, found.stopped_by
@@ -199,7 +199,7 @@ def test_digits_of_a_threshold_alone_can_matter_in_a_kernel_model(rng, C):
     examples = Examples(
         Csr.from_dense(X), np.where(X[:, 0] > 0, 1.0, -1.0), None, None, Source("rows")
     )
-    settings = resolved(
+    settings = resolve_settings(
         Settings(kernel="rbf", gamma=1 / 3, solver="smo", example_cost=C, threads=1), 40
     )
     room = KernelRoom(Vectors(examples, settings), settings, 1e9)
@@ -299,7 +299,7 @@ def test_the_text_of_all_is_read_only_where_that_of_a_part_is_another(holds, mon
 
 def test_constants_below_weights_are_copied_only_where_they_lie_elsewhere(rng):
     both = rng.normal(size=(5, 3))
-    assert one_below(both[:4], both[4]) is both
+    assert stack_constant(both[:4], both[4]) is both
     for W, constant in (
         (both[:4].copy(), both[4]),
         (both[:4], both[0]),
@@ -307,12 +307,12 @@ def test_constants_below_weights_are_copied_only_where_they_lie_elsewhere(rng):
         (both[:4].copy(order="F"), both[4]),
         (both[:3], both[4]),
     ):
-        assert np.array_equal(one_below(W, constant), np.vstack([W, constant]))
-        assert one_below(W, constant) is not both
+        assert np.array_equal(stack_constant(W, constant), np.vstack([W, constant]))
+        assert stack_constant(W, constant) is not both
 
 
 def test_weights_are_read_back_as_one(rng):
     model = MulticlassModel(rng.normal(size=(4, 3)), rng.normal(size=3), 1.0, np.arange(1.0, 4))
     read = read_back_features(model)
-    assert one_below(read.W, read.constant) is read.W.base
+    assert stack_constant(read.W, read.constant) is read.W.base
     assert np.array_equal(read.W, np.float32(model.W)) and len(read.constant) == 3

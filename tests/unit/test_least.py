@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import svmcut
-from svmcut.training.least import best_multiple
+from svmcut.training.fallback import best_multiple
 
 LOSSES = {
     "error-rate": lambda y, s: np.maximum(0, 1 - y * s),

@@ -175,7 +175,7 @@ def test_the_digits_of_a_file_change_the_risk_no_more_than_is_told(rng, way, los
             changes.append(
                 abs(risk.linearize(plan.space.scores(w * (1 + e * signs))).value - here.value)
             )
-        rise = plan.classes.rise(plan.space, w)
+        rise = plan.classes.sensitivity(plan.space, w)
         assert 0.005 * e * rise < max(changes) <= e * rise
 
 

@@ -22,7 +22,7 @@ from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
 from svmcut.spec.schemas import state_classes
 from svmcut.structured.chain import ChainSequences, run_argmax
-from svmcut.training.settings import resolved
+from svmcut.training.settings import resolve_settings
 
 
 def chains(rng, n=60, K=4):
@@ -226,9 +226,9 @@ def test_a_run_that_a_limit_ends_has_no_temperature(rng):
 
 
 def test_the_usual_c_of_sequences_is_smaller_than_that_of_rows():
-    assert resolved(plain(Settings(task="sequence")), 10).example_cost == 0.1
-    assert resolved(plain(Settings(task="sequence", quick=True)), 10).example_cost == 0.3
-    assert resolved(plain(Settings()), 10).example_cost == 1.0
+    assert resolve_settings(plain(Settings(task="sequence")), 10).example_cost == 0.1
+    assert resolve_settings(plain(Settings(task="sequence", quick=True)), 10).example_cost == 0.3
+    assert resolve_settings(plain(Settings()), 10).example_cost == 1.0
 
 
 def test_long_sequences_are_learnt_in_pieces_and_certified_whole(rng):

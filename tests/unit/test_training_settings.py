@@ -9,7 +9,7 @@ from svmcut.base.errors import UsageError
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.spec.parameters import EPSILON, KKT_TOLERANCE, Settings
 from svmcut.training.outcome import PERCENT, Units
-from svmcut.training.settings import CERTIFIED_ROWS, resolved
+from svmcut.training.settings import CERTIFIED_ROWS, resolve_settings
 
 RBF = {"kernel": "rbf"}
 
@@ -71,18 +71,20 @@ RBF = {"kernel": "rbf"}
     ],
 )
 def test_every_default_is_in_its_place(given, expected):
-    settings = resolved(Settings(cost=1.0, **given), 100)
+    settings = resolve_settings(Settings(cost=1.0, **given), 100)
     assert {name: getattr(settings, name) for name in expected} == expected
-    assert resolved(settings, 100) == settings
+    assert resolve_settings(settings, 100) == settings
 
 
 def test_what_hangs_on_the_size_and_on_the_clock():
     known = Settings(cost=1.0, kernel="rbf", time_limit=5.0)
-    assert resolved(known, CERTIFIED_ROWS).certify is False
-    assert resolved(known, CERTIFIED_ROWS + 1).solver == "subspace"
-    numbers = resolved(Settings(task="regression", cost=1.0, kernel="rbf"), CERTIFIED_ROWS + 1)
+    assert resolve_settings(known, CERTIFIED_ROWS).certify is False
+    assert resolve_settings(known, CERTIFIED_ROWS + 1).solver == "subspace"
+    numbers = resolve_settings(
+        Settings(task="regression", cost=1.0, kernel="rbf"), CERTIFIED_ROWS + 1
+    )
     assert (numbers.solver, numbers.free_bias) == ("subspace", False)
-    assert resolved(known, 10, time_limit=0.0).time_limit == 0.0
+    assert resolve_settings(known, 10, time_limit=0.0).time_limit == 0.0
     assert known == Settings(cost=1.0, kernel="rbf", time_limit=5.0)
 
 

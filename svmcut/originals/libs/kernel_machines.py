@@ -34,7 +34,7 @@ from svmcut.risks.hinge import BoundHinge
 from svmcut.solvers.compose import Watched
 from svmcut.solvers.nu import NuProblem, NuSmo
 from svmcut.solvers.smo import KernelProblem, Smo
-from svmcut.training.least import AS_GOOD, best_function, losses_of
+from svmcut.training.fallback import RELATIVE_TOLERANCE, best_function, losses_of
 
 #: Megabytes of kernel rows that are kept at least.
 _CACHE = 40.0
@@ -48,7 +48,7 @@ _NU_GAP, LEAST_GAP = 0.01, 1e-9
 _TELLING = 1e-3
 
 if TYPE_CHECKING:
-    from svmcut.training.least import Losses
+    from svmcut.training.fallback import Losses
 
 
 @record
@@ -247,7 +247,7 @@ def _settle_stopped(
     is_definite = squared >= 0 if data.K is not None else options.function().is_definite
     primal = 0.5 * max(0.0, squared) + most
     best = best_function(*((squared, f) if is_definite else (0.0, 0 * f)), losses)
-    if best.primal < primal - AS_GOOD * abs(primal):
+    if best.primal < primal - RELATIVE_TOLERANCE * abs(primal):
         t, b, primal = best
         machine = Machine(t * machine.beta, 0.0 - b)
     else:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What training delivers where it was stopped: no worse than the best multiple of its own w, nor
-than the best constant.
+"""The model of a stopped run: no worse than the best multiple of its own w, nor than the best
+constant.
 
-    multiple     the t >= 0 of the least P(t w), a bias that is free being the best at each
-    constant     w = 0, or of a regularised bias the best weight of the constant feature alone
+    multiple     the t >= 0 with the smallest P(t w), each with the best bias if that is free
+    constant     w = 0, or for a regularised bias the best weight of the constant feature alone
 
-P is convex in t, so that a search over the powers of t ends at the least. Runs that met their rule
-are not looked at: what they deliver is proven.
+P is convex in t, so a search over the powers of t finds the minimum. Runs that met their rule are
+left alone: their result is proven.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     Losses = Callable[[NDArray[np.float64]], tuple[float, float]]
 
 #: A primal above another by no more than this part of it is as good.
-AS_GOOD = 1e-6
+RELATIVE_TOLERANCE = 1e-6
 #: Powers of e between which t is sought, the part of t it is points to, and most values looked at.
-POWERS, EXACT, LOOKS = (-80.0, 10.0), 1e-7, 120
+LOG_RANGE, LOG_TOLERANCE, MAX_EVALUATIONS = (-80.0, 10.0), 1e-7, 120
 
 
 def best_multiple(value: Callable[[float], float]) -> tuple[float, float]:
@@ -46,14 +46,14 @@ def best_multiple(value: Callable[[float], float]) -> tuple[float, float]:
         return at[power]
 
     low, high, width = -1.0, 1.0, 2.0
-    while low > POWERS[0] and (of(low) < of(0.5 * (low + high)) or math.isinf(of(low))):
+    while low > LOG_RANGE[0] and (of(low) < of(0.5 * (low + high)) or math.isinf(of(low))):
         width *= 2
-        low, high = max(low - width, POWERS[0]), 0.5 * (low + high)
-    while of(high) < of(0.5 * (low + high)) and high < POWERS[1]:
-        low, high = 0.5 * (low + high), min(high + 1.0, POWERS[1])
+        low, high = max(low - width, LOG_RANGE[0]), 0.5 * (low + high)
+    while of(high) < of(0.5 * (low + high)) and high < LOG_RANGE[1]:
+        low, high = 0.5 * (low + high), min(high + 1.0, LOG_RANGE[1])
     a, b = high - golden * (high - low), low + golden * (high - low)
-    for _ in range(LOOKS):
-        if high - low <= EXACT:
+    for _ in range(MAX_EVALUATIONS):
+        if high - low <= LOG_TOLERANCE:
             break
         if of(a) <= of(b):
             high, b = b, a
@@ -111,13 +111,13 @@ def losses_of(
     return losses
 
 
-def settled(problem: Any, progress: Progress) -> Progress:
+def improve_stopped(problem: Any, progress: Progress) -> Progress:
     """The last step of a stopped run on features, at the best multiple of its point or the best
-    constant where one of them has a lower primal by more than AS_GOOD of it."""
+    constant where one of them has a lower primal by more than RELATIVE_TOLERANCE of it."""
     space = getattr(problem, "space", None)
     if not isinstance(problem, Problem) or not isinstance(space, LinearSpace | RowSpace):
         return progress
-    w, most = progress.solution(), (1 - AS_GOOD) * progress.primal
+    w, most = progress.solution(), (1 - RELATIVE_TOLERANCE) * progress.primal
     points = [_along(problem, w, progress.gap)]
     if space.bias and len(w) == space.X.n_features + 1:
         for sign in (1.0, -1.0):
