@@ -37,12 +37,12 @@ from typing import Any, NamedTuple
 
 import make_board_sets
 import numpy as np
+from arguments import SVMCUT
 from make_cod_rna_like import write as write_cod_rna
 from objective import Evaluator, label_objective, read_liblinear, read_numpy, read_svm_light
 from timing import ProcessFailed, time_process
 
 HERE = Path(__file__).resolve().parent
-SVMCUT = str(Path(sys.executable).parent / "svmcut")
 LINEAR = ("hinge", "squared-hinge", "logistic")
 COSTS = ("0.01", "1", "100")
 #: name: tasks, pattern of the training file, pattern of the test file.
@@ -335,14 +335,7 @@ def command(job: Job, peer: str, setting: str, model: str, python: str) -> list[
             "-q",
             "-s",
             peer.split()[-1],
-            "-B",
-            "1",
-            "-c",
-            C,
-            "-e",
-            setting,
-            train,
-            model,
+            *("-B", "1", "-c", C, "-e", setting, train, model),
         ]
     if peer == "svm-train":
         return ["svm-train", "-m", "200", "-c", C, "-g", job.test, "-e", setting, train, model]
@@ -390,14 +383,7 @@ def value(job: Job, peer: str, model: Path) -> float:
         return -told["dual"] if told else libsvm_objective(model)
     if job.task in ("tags", "ranking"):
         words = [
-            SVMCUT,
-            "classify",
-            "-v",
-            "0",
-            "--report",
-            str(report),
-            job.test,
-            str(model),
+            *(SVMCUT, "classify", "-v", "0", "--report", str(report), job.test, str(model)),
             f"{model}.out",
         ]
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL)

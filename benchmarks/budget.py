@@ -18,7 +18,6 @@ training, reading apart. make_cod_rna_like.py and make_susy_like.py make files.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import subprocess
 import sys
@@ -27,6 +26,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 from timing import alternate, time_process
 
 from svmcut.base.resources import usable_cpus
@@ -221,39 +221,18 @@ def print_beside(text: str, case: Case, options) -> None:
             path.write_bytes(gzip.decompress(data) if file.endswith(".gz") else data)
         C, gamma, jobs, errors = f"{case.C:g}", f"{case.kernel.gamma:g}", {}, {}
         ours = [
-            bin_ / "svmcut",
-            "learn",
-            "-t",
-            "2",
-            "-g",
-            gamma,
-            "--example-cost",
-            C,
-            "--epochs",
-            str(options.epochs),
+            *(bin_ / "svmcut", "learn", "-t", "2", "-g", gamma, "--example-cost", C),
+            *("--epochs", str(options.epochs)),
         ]
         for solver in options.solvers:
             for budget in options.budgets:
                 how = [
-                    "--solver",
-                    solver,
-                    "--budget",
-                    str(budget),
-                    train,
+                    *("--solver", solver, "--budget", str(budget), train),
                     folder / f"{solver}-{budget}",
                 ]
                 jobs[f"{solver}, B = {budget}"] = [*ours, *how]
         jobs["svm-train"] = [
-            options.beside,
-            "-q",
-            "-c",
-            C,
-            "-g",
-            gamma,
-            "-m",
-            "400",
-            train,
-            folder / "libsvm",
+            *(options.beside, "-q", "-c", C, "-g", gamma, "-m", "400", train, folder / "libsvm"),
         ]
         measured, failures = alternate(
             {
@@ -302,7 +281,7 @@ def states(results: dict):
 
 def main() -> None:
     """Reads the command line and prints."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("sets", nargs="+", metavar="NAME=TRAIN,TEST:COST:GAMMA")
     parser.add_argument("-B", "--budgets", type=int, nargs="+", default=[500])
     parser.add_argument("--epochs", type=int, default=10)

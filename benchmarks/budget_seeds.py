@@ -14,13 +14,13 @@ the weight of one example.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from arguments import make_recorder, read_record
 from budget import Case, curve, polished
 
 from svmcut.spec.parameters import Settings
@@ -91,12 +91,7 @@ def record(given) -> None:
 
 def read(path: Path) -> list[Model]:
     """The rows that `record` wrote."""
-    with path.open(newline="", encoding="ascii") as stream:
-        head, *lines = csv.reader(stream)
-    if tuple(head) != Model._fields:
-        raise SystemExit(
-            f"{path}:1: its columns are not those of budget_seeds.py; record the file anew"
-        )
+    lines = read_record(path, Model._fields, "budget_seeds.py")
     return [
         Model(line[0], line[1], int(line[2]), int(line[3]), *map(float, line[4:])) for line in lines
     ]
@@ -180,19 +175,11 @@ def draw(given) -> None:
 
 def main() -> None:
     """Records or draws."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    commands = parser.add_subparsers(dest="what", required=True)
-    command = commands.add_parser("record")
-    command.add_argument("target", type=Path, metavar="CSV")
+    parser, command = make_recorder(__doc__)
     command.add_argument("sets", nargs="+", metavar="NAME=TRAIN,TEST:COST:GAMMA")
     command.add_argument("-B", "--budgets", type=int, nargs="+", default=[50, 200, 500])
     command.add_argument("--epochs", type=int, default=10)
     command.add_argument("--seeds", type=int, default=3)
-    command = commands.add_parser("draw")
-    command.add_argument("target", type=Path, metavar="FIGURE", help="an .svg file")
-    command.add_argument("file", type=Path, metavar="CSV")
     given = parser.parse_args()
     {"record": record, "draw": draw}[given.what](given)
 

@@ -21,11 +21,11 @@ worker more costs the scheduler.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from arguments import make_parser
 from workers import PER_ROW, WORDS, generate, on_workers, watch
 
 from svmcut.distributed.engine import connected
@@ -175,9 +175,7 @@ def folder_of(temporary: str, rows: int) -> Path:
 
 def main() -> None:
     """One of the four."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("what", choices=("measure", "check", "table", "plot"))
     parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--gap", type=float, default=0.01)

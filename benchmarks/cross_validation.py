@@ -24,12 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from arguments import SVMCUT, make_parser
 from timing import Measurement, alternate, time_process
 
 from svmcut.data.folds import folds
 from svmcut.files.examples import read_examples
-
-SVMCUT = Path(sys.executable).parent / "svmcut"
 
 
 def first_rows(path: Path, rows: int | None, folder: Path) -> Path:
@@ -79,28 +78,14 @@ def cross_validation(
     words = ["--example-cost", ",".join(map(str, options.C))]
     if options.gamma:
         words += [
-            "-t",
-            "2",
-            "--solver",
-            "smo",
-            "-g",
+            *("-t", "2", "--solver", "smo", "-g"),
             ",".join(map(str, options.gamma)),
             "-m",
             str(options.cache),
         ]
     command = [
-        str(SVMCUT),
-        "learn",
-        "-v",
-        "0",
-        "--cv",
-        str(options.folds),
-        *words,
-        "--threads",
-        str(threads),
-        "--report",
-        str(folder / "report"),
-        str(path),
+        *(SVMCUT, "learn", "-v", "0", "--cv", str(options.folds), *words),
+        *("--threads", str(threads), "--report", str(folder / "report"), str(path)),
         str(folder / "model"),
     ]
     return time_process(command, threads=threads)
@@ -108,7 +93,7 @@ def cross_validation(
 
 def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("-C", type=float, nargs="+", default=[0.1, 1.0, 10.0])
     parser.add_argument("--gamma", type=float, nargs="+", default=[])

@@ -14,13 +14,13 @@ their own, so they are compared by wrong tags; SGDClassifier stands where its ep
 gets float32, scikit-learn the type that it trains on. At the end files are read by both loaders.
 """
 
-import argparse
 import itertools
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_regression
 from sklearn.datasets import load_svmlight_file as reference
@@ -240,9 +240,7 @@ def tag(options):
 
 def main():
     """Prints the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--rcv1", type=Path)
     parser.add_argument("--only", action="append", help="the sets whose name begins so")

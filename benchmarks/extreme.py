@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from arguments import make_parser
 
 from svmcut.files.multilabel import read_multilabel
 from svmcut.scoring.tops import Propensity
@@ -300,9 +301,7 @@ def files_of(given: argparse.Namespace) -> tuple[str, str, tuple[str, ...]]:
 
 def main(words: list[str] | None = None) -> None:
     """Prints a table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("files", nargs="+", metavar="SET | TRAIN TEST")
     parser.add_argument("--trainers", nargs="+", metavar="NAME")
     parser.add_argument("--python", default=sys.executable, help="an interpreter with the rivals")

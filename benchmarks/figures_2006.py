@@ -20,7 +20,6 @@ time.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import signal
 import sys
@@ -31,6 +30,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from arguments import make_parser
 from kernel import plain
 from plots import PERCENT, exponent, part, sizes, write
 from timing import time_process
@@ -214,16 +214,8 @@ def times(texts: list[str], rows: int, seconds: float) -> None:
             cells = [
                 spent(*perf, file, model),
                 spent(
-                    *svmcut,
-                    "--solver",
-                    "cutting-plane",
-                    "--no-line-search",
-                    "-c",
-                    c,
-                    "-e",
-                    0.1,
-                    file,
-                    model,
+                    *(*svmcut, "--solver", "cutting-plane", "--no-line-search", "-c", c, "-e", 0.1),
+                    *(file, model),
                 ),
                 spent(*perf, "-l", 10, "-w", 3, file, model),
                 spent(*svmcut, "-c", c, "-e", 0.1, file, model),
@@ -270,9 +262,7 @@ def ordinal(n: int, seconds: float) -> None:
 
 def main() -> None:
     """Reads the command line and records, draws or prints."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     commands = parser.add_subparsers(dest="what", required=True)
     command = commands.add_parser("record")
     command.add_argument("target", type=Path, metavar="CSV")

@@ -22,7 +22,6 @@ example.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import re
@@ -34,6 +33,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from arguments import make_parser, read_record
 from budget import Case
 from timing import alternate, time_process
 
@@ -233,14 +233,8 @@ def tasks(given) -> None:
             paths = {key: folder / "-".join(key) for key in jobs}
             learn = {
                 key: [
-                    svmcut,
-                    "learn",
-                    "-v",
-                    "0",
-                    *job,
-                    "--report",
-                    paths[key].with_suffix(".json"),
-                    train,
+                    *(svmcut, "learn", "-v", "0", *job),
+                    *("--report", paths[key].with_suffix(".json"), train),
                     paths[key],
                 ]
                 for key, job in jobs.items()
@@ -249,15 +243,7 @@ def tasks(given) -> None:
                 key, kind = ("svm-train", "all"), "3" if task == "regression" else "0"
                 paths[key] = folder / "libsvm"
                 learn[key] = [
-                    given.beside,
-                    "-q",
-                    "-s",
-                    kind,
-                    "-c",
-                    cost,
-                    "-g",
-                    gamma,
-                    train,
+                    *(given.beside, "-q", "-s", kind, "-c", cost, "-g", gamma, train),
                     paths[key],
                 ]
             measured, failures = alternate(
@@ -282,12 +268,7 @@ def tasks(given) -> None:
                     primal, support = f"{told['primal']:.5g}", told["support_vectors"]
                 # svmcut reads libsvm's models
                 judged = [
-                    svmcut,
-                    "classify",
-                    "--report",
-                    folder / "judged",
-                    test,
-                    path,
+                    *(svmcut, "classify", "--report", folder / "judged", test, path),
                     folder / "predictions",
                 ]
                 subprocess.run([*map(str, judged)], check=True, capture_output=True)
@@ -307,12 +288,7 @@ def tasks(given) -> None:
 
 def read(path: Path) -> list[Look]:
     """The rows that `record` wrote."""
-    with path.open(newline="", encoding="ascii") as stream:
-        head, *lines = csv.reader(stream)
-    if tuple(head) != Look._fields:
-        raise SystemExit(
-            f"{path}:1: its columns are not those of figures_2018.py; record the file anew"
-        )
+    lines = read_record(path, Look._fields, "figures_2018.py")
     return [Look(line[0], line[1], int(line[2]), *map(float, line[3:])) for line in lines]
 
 
@@ -325,7 +301,7 @@ def _runs(rows: list[Look]) -> dict[tuple[str, int], list[Look]]:
 def draw_without(rows: list[Look]):
     """Figure 4: a row a set, objectives, test error and support vectors without a budget; prints
     the last states."""
-    from style import legend, look, named, panels
+    from style import legend_by_epoch, look, named, panels
 
     sets = list(dict.fromkeys(row.set for row in rows))
     figure, axes = panels(len(sets), 3)
@@ -357,16 +333,14 @@ def draw_without(rows: list[Look]):
             "test error, %",
             "support vectors, %",
         )
-    for axis in axes[-1]:
-        axis.set_xlabel("epoch")
-    legend(figure, "without a budget")
+    legend_by_epoch(figure, axes, "without a budget")
     return figure
 
 
 def draw_drift(rows: list[Look]):
     """Figure 7: a row a set, objectives of bsca with and without budgets and the drift; prints the
     last states."""
-    from style import BLACK, ORANGE, RED, SKY, legend, named, panels
+    from style import BLACK, ORANGE, RED, SKY, legend_by_epoch, named, panels
 
     rows = [row for row in rows if row.solver == "bsca"]
     sets = list(dict.fromkeys(row.set for row in rows))
@@ -403,17 +377,13 @@ def draw_drift(rows: list[Look]):
             "dual value",
             "|f - f_alpha| / |f_alpha|",
         )
-    for axis in axes[-1]:
-        axis.set_xlabel("epoch")
-    legend(figure, "bsca")
+    legend_by_epoch(figure, axes, "bsca")
     return figure
 
 
 def main() -> None:
     """Records, prints or draws."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     commands = parser.add_subparsers(dest="what", required=True)
     commands.add_parser("record").add_argument("target", type=Path, metavar="CSV")
     commands.add_parser("swing").add_argument(

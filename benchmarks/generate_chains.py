@@ -9,10 +9,10 @@ Each tag has 3 successors of probability 0.97 in all, any tag follows otherwise.
 so that neighbours must tell them apart.
 """
 
-import argparse
 import sys
 
 import numpy as np
+from arguments import make_parser
 
 SUCCESSORS, POOL, SHARED = 3, 12, 4
 
@@ -51,9 +51,7 @@ def write(out, tags, features) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--tags", type=int, default=800)
     parser.add_argument("--sequences", type=int, default=600)
     parser.add_argument("--length", type=int, default=20)

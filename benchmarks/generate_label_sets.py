@@ -13,10 +13,10 @@ language depends on --seed alone.
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 import numpy as np
+from arguments import make_parser
 
 GROUPS, OWN_WORDS = 12, 120
 AGAIN = 0.4  # probability of one more topic
@@ -86,9 +86,7 @@ def write(out, language: Language, n_examples: int, seed: int, stream: int) -> N
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--examples", type=int, default=8000)
     parser.add_argument("--labels", type=int, default=103)
     parser.add_argument("--features", type=int, default=47_236)

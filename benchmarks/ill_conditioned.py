@@ -13,7 +13,6 @@ certificate, relative to the primal.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -21,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 from timing import time_process
 
 # rows, features, labels turned round, mean and spread of ln(words), share of words that tell
@@ -53,9 +53,7 @@ def write_counts(
 
 def main() -> None:
     """Reads the command line and prints a table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("files", nargs="*")
     parser.add_argument("--example-cost", default="100")
     parser.add_argument("--gap", type=float, default=0.004)
@@ -63,12 +61,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="of every generated set")
     options = parser.parse_args()
     program = [
-        str(Path(sys.executable).with_name("svmcut")),
-        "learn",
-        "--task",
-        "classification",
-        "--threads",
-        "1",
+        *(str(Path(sys.executable).with_name("svmcut")), "learn", "--task", "classification"),
+        *("--threads", "1"),
     ]
     print(f"| rows | C | solver | CPU s to a gap of {options.gap:g} | gap reached |", flush=True)
     print("|---|---|---|---:|---:|", flush=True)
@@ -82,12 +76,8 @@ def main() -> None:
             for C in options.example_cost.split(","):
                 for solver in ("auto", "dual-cd"):
                     rest = [
-                        "--example-cost",
-                        C,
-                        "--gap",
-                        f"{options.gap:g}",
-                        "--time-limit",
-                        f"{options.seconds:g}",
+                        *("--example-cost", C, "--gap", f"{options.gap:g}"),
+                        *("--time-limit", f"{options.seconds:g}"),
                     ]
                     command = [*program, *rest, "--solver", solver, "--report", report, path, model]
                     seconds = time_process(command, statuses=(0, 3)).cpu  # 3: a limit

@@ -25,7 +25,6 @@ replacement, the ten measures of each moved by Gaussian noise of
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import statistics
@@ -36,10 +35,10 @@ from pathlib import Path
 
 import make_checkers
 import numpy as np
+from arguments import SVMCUT, make_parser
 from kernel import plain, timed
 from kernel_curves import Growth, read, write
 
-SVMCUT = Path(sys.executable).parent / "svmcut"
 TEST_ROWS = 20_000
 #: What trains and how, by the name that the table has for it.
 BAND = {
@@ -70,24 +69,8 @@ def trained(
     bare = () if "smo" in words else ("--no-certify",)
     _, seconds, _ = timed(
         [
-            SVMCUT,
-            kind,
-            "-t",
-            2,
-            "-g",
-            options.gamma,
-            "-v",
-            0,
-            "--seed",
-            seed,
-            "--threads",
-            1,
-            *bare,
-            "--report",
-            report,
-            *words,
-            train,
-            model,
+            *(SVMCUT, kind, "-t", 2, "-g", options.gamma, "-v", 0, "--seed", seed, "--threads", 1),
+            *(*bare, "--report", report, *words, train, model),
         ]
     )
     run = json.loads(report.read_text())
@@ -231,12 +214,7 @@ def sampled(options, known: set) -> Iterator[Growth]:
                 for C in options.example_costs:
                     for solver in ("constant-cuts", "sampled-cuts"):
                         words = (
-                            "--example-cost",
-                            C,
-                            "--solver",
-                            solver,
-                            "--sample-size",
-                            r,
+                            *("--example-cost", C, "--solver", solver, "--sample-size", r),
                             "--no-polish",
                         )
                         if (solver, f"C = {C:g}", r, seed) not in known:
@@ -274,9 +252,7 @@ def measures(options) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("what", choices=["rows", "samples", "band", "basis", "measures"])
     parser.add_argument("target", nargs="?", type=Path, metavar="CSV", help="of rows and samples")
     parser.add_argument("-n", type=int, nargs="+", default=[20_000])

@@ -13,7 +13,6 @@ LinearSVC
 tolerance.
 """
 
-import argparse
 import gzip
 import importlib.util
 import json
@@ -26,6 +25,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from arguments import make_parser
 
 
 def timed(words):
@@ -68,18 +69,8 @@ def svmcut(train, test, cost, gamma, folder, threads, extra=()):
     model, report = str(folder / "model"), str(folder / "report")
     command = [sys.executable, "-m", "svmcut.cli.start"]
     words = [
-        "-t",
-        "2",
-        "-g",
-        gamma,
-        "--example-cost",
-        cost,
-        "--threads",
-        str(threads),
-        "--report",
-        report,
-        "-v",
-        "0",
+        *("-t", "2", "-g", gamma, "--example-cost", cost, "--threads", str(threads)),
+        *("--report", report, "-v", "0"),
     ]
     wall, cpu, _ = timed([*command, "learn", *words, *extra, train, model])
     found = json.loads(Path(report).read_text())
@@ -121,7 +112,7 @@ def nystroem(train, test, cost, gamma, folder, rank):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("sets", nargs="+", metavar="NAME=TRAIN[,TEST]:COST:GAMMA")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)

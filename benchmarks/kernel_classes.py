@@ -13,22 +13,19 @@ text in LIBSVM's format; svm-train and svm-predict are needed.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from arguments import learn, make_parser
 from timing import cpu_medians
 
 from svmcut.data.examples import Examples
 from svmcut.files.examples import read_examples
 from svmcut.formats import read_model
 from svmcut.models import KernelMulticlassModel, pairs_of
-
-SVMCUT = Path(sys.executable).parent / "svmcut"
 
 
 def objectives(model: KernelMulticlassModel, examples: Examples, C: float) -> np.ndarray:
@@ -57,30 +54,10 @@ def compare(case: str, cache: str, rounds: int) -> str:
         )
         commands = (
             ["svm-train", "-q", "-t", "2", "-g", gamma, "-c", C, "-m", cache, train, str(theirs)],
-            [
-                str(SVMCUT),
-                "learn",
-                "-v",
-                "0",
-                "--threads",
-                "1",
-                "--task",
-                "multiclass",
-                "-t",
-                "2",
-                "-g",
-                gamma,
-                "-m",
-                cache,
-                "--solver",
-                "smo",
-                "--example-cost",
-                C,
-                "--report",
-                str(report),
-                train,
-                str(ours),
-            ],
+            learn(
+                *("multiclass", "-t", "2", "-g", gamma, "-m", cache, "--solver", "smo"),
+                *("--example-cost", C, "--report", report, train, ours),
+            ),
         )
         libsvm, svmcut = cpu_medians(commands, rounds)
         model, told = read_model(str(ours)), json.loads(report.read_text(encoding="utf-8"))
@@ -106,9 +83,7 @@ def compare(case: str, cache: str, rounds: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("cases", nargs="+", metavar="TRAIN,TEST:C:GAMMA")
     parser.add_argument(
         "--cache", default="1000", help="megabytes of kernel rows of either program"

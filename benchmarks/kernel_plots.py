@@ -19,6 +19,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 from kernel_curves import Epoch, EpochState, Evaluation, Growth, budgeted, evaluated, read, write
 
 ORDER = ("seconds", "iterations", "train_error", "error")  # of the panels of growth, from above
@@ -186,7 +187,7 @@ def draw_budget(rows: list[Epoch]):
 def draw_states(rows: list[EpochState]):
     """A row a set: objectives, accuracy and merging steps by epoch; the smaller the budget, the
     shorter the dashes."""
-    from style import legend, look, named, panels
+    from style import legend_by_epoch, look, named, panels
 
     sets, dashes = names(rows), ("-", "--", ":")
     figure, axes = panels(len(sets), 3)
@@ -227,9 +228,7 @@ def draw_states(rows: list[EpochState]):
             "test accuracy, %",
             "merging steps, %",
         )
-    for axis in axes[-1]:
-        axis.set_xlabel("epoch")
-    legend(figure)
+    legend_by_epoch(figure, axes)
     return figure
 
 
@@ -251,9 +250,7 @@ def parse() -> argparse.Namespace:
     """What the command line says."""
     from perceptron import SETS
 
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     commands = parser.add_subparsers(dest="what", required=True)
 
     def recorder(name):

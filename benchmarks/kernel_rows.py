@@ -5,10 +5,10 @@ over 400 rows.
 python benchmarks/kernel_rows.py [--threads N] [--repeats N]
 """
 
-import argparse
 import time
 
 import numpy as np
+from arguments import make_parser
 from svmcut._native.kernels import KernelRows
 
 from svmcut.data.examples import Csr
@@ -63,7 +63,7 @@ def rates(X, arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=20)
     arguments = parser.parse_args()

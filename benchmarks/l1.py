@@ -8,11 +8,12 @@ counts, of svmcut the first look at all columns. Both on one thread, without rea
 columns included; the constant feature 1 is penalised in both.
 """
 
-import argparse
 import json
 import os
 import subprocess
 import time
+
+from arguments import make_parser
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
@@ -63,7 +64,7 @@ def ours(X, y, solver, C, gap, best=None):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("train")
     parser.add_argument("--rival")
     parser.add_argument("-c", type=float, nargs="+", default=[0.1, 1.0, 10.0])

@@ -16,7 +16,6 @@ Ravikumar, NIPS 2016, Figure 3: RCV1's regions have 228 labels, EUR-Lex 410.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import tempfile
 import time
@@ -24,6 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from arguments import make_recorder
 from generate_label_sets import Language, write
 
 from svmcut.files.multilabel import read_multilabel
@@ -182,12 +182,7 @@ def draw(given) -> None:
 
 def main() -> None:
     """Records or draws."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    commands = parser.add_subparsers(dest="what", required=True)
-    command = commands.add_parser("record")
-    command.add_argument("target", type=Path, metavar="CSV", help="lines are added to it")
+    parser, command = make_recorder(__doc__)
     command.add_argument("--labels", type=int, nargs="+", default=[57, 114, 228, 410])
     command.add_argument("--trainers", nargs="+", default=["gdmm", "bcfw"])
     command.add_argument("--examples", type=int, default=8000)
@@ -196,9 +191,6 @@ def main() -> None:
     command.add_argument("--gap", type=float, default=GAPS[-1])
     command.add_argument("--time-limit", type=float, default=600.0, help="CPU seconds of a run")
     command.add_argument("--seed", type=int, default=0)
-    command = commands.add_parser("draw")
-    command.add_argument("target", type=Path, metavar="FIGURE", help="an .svg file")
-    command.add_argument("file", type=Path, metavar="CSV")
     given = parser.parse_args()
     {"record": record, "draw": draw}[given.what](given)
 

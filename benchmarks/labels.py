@@ -11,17 +11,16 @@ the test file and agree with the scores; and whether the model is that of the fi
 line of labels. The status is 1 where an answer is no.
 """
 
-import argparse
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from arguments import SVMCUT, make_parser
 from sklearn import metrics
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-SVMCUT = str(Path(sys.executable).parent / "svmcut")
 PAIRS = (("1", "2"), ("0", "1"), ("-1", "+1"), ("+3", "+7"))
 NAMES = ("Accuracy", "Precision", "Recall", "F1", "ROC area", "Average precision")
 
@@ -62,7 +61,7 @@ def by_scikit_learn(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--train", type=Path, default=DATA / "breast_cancer.train")
     parser.add_argument("--test", type=Path, default=DATA / "breast_cancer.test")
     parser.add_argument(

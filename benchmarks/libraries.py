@@ -11,7 +11,6 @@ start, reading and the copy of the rows. Runs alternate; medians. --rows makes t
 kernel values precomputed first, linear ones of its first rows.
 """
 
-import argparse
 import json
 import statistics
 import subprocess
@@ -20,6 +19,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 from timing import time_process
 
 from svmcut.data.precomputed import dense_columns
@@ -62,7 +62,7 @@ def write_values(train: str, n: int, path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("train")
     parser.add_argument("--rival", required=True)
     parser.add_argument("--program", default="svm-train", choices=["svm-train", "liblinear-train"])

@@ -15,7 +15,6 @@ covtype.class1.scale.*.train. scikit-learn and, for its rows, liblinear-train ar
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import shutil
@@ -28,10 +27,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from arguments import SVMCUT, make_parser
 from objective import Evaluator, read_liblinear, read_numpy, read_svm_light
 from timing import ProcessFailed, alternate, median_ratio, medians, time_process
 
-SVMCUT = Path(sys.executable).parent / "svmcut"
 KNOWN = (
     ("adult", "a9a"),
     ("reuters acq", "acq.train"),
@@ -97,32 +96,15 @@ def contenders(arguments) -> Iterator[Contender]:
 def _svmcut(options: list[str], train: Path, model: Path, C: str) -> list[str]:
     report = model.with_suffix(".json")
     arguments = [
-        "-v",
-        "0",
-        "--example-cost",
-        C,
-        *options,
-        "--report",
-        str(report),
-        str(train),
+        *("-v", "0", "--example-cost", C, *options, "--report", str(report), str(train)),
         str(model),
     ]
-    return [str(SVMCUT), "learn", *arguments]
+    return [SVMCUT, "learn", *arguments]
 
 
 def _liblinear(epsilon: str, train: Path, model: Path, C: str) -> list[str]:
     return [
-        "liblinear-train",
-        "-q",
-        "-s",
-        "3",
-        "-B",
-        "1",
-        "-c",
-        C,
-        "-e",
-        epsilon,
-        str(train),
+        *("liblinear-train", "-q", "-s", "3", "-B", "1", "-c", C, "-e", epsilon, str(train)),
         str(model),
     ]
 
@@ -273,9 +255,7 @@ def show(rows: list[Row], markdown: bool) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
     parser.add_argument("--data", type=Path, help="folder that is searched for the known sets")
     parser.add_argument("--rcv1-generator", type=Path, help="script that takes -n ROWS -o FILE")

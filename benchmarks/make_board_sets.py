@@ -24,9 +24,8 @@ Errors on them say how trainers compare with each other and nothing of the sets 
 after.
 """
 
-import argparse
-
 import numpy as np
+from arguments import make_parser
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
@@ -220,9 +219,7 @@ def write(name, path, rows=None, seed=1):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("name", choices=SETS)
     parser.add_argument("output")
     parser.add_argument("--rows", type=int)

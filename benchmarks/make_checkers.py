@@ -9,9 +9,8 @@ With --sigma the points move by Gaussian noise once they have their labels, as t
 of Yu and Joachims (KDD 2008) do; those flip no labels.
 """
 
-import argparse
-
 import numpy as np
+from arguments import make_parser
 
 SIDE = 4
 
@@ -37,7 +36,7 @@ def write(path, n, seed, side=SIDE, flip=0.05, sigma=0.0):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("output")
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--side", type=int, default=SIDE, help="squares along an edge")

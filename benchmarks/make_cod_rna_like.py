@@ -9,9 +9,8 @@ to less than 1). The label follows a score that bends in the energy and in how a
 are; noise on it keeps the best error near 4 %.
 """
 
-import argparse
-
 import numpy as np
+from arguments import write_made_set
 
 
 def rows(rng, n):
@@ -38,9 +37,4 @@ def write(path, n, seed):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("output")
-    parser.add_argument("--rows", type=int, default=59_535)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    write(arguments.output, arguments.rows, arguments.seed)
+    write_made_set(__doc__, 59_535, write)

@@ -9,9 +9,8 @@ functions of it. The signal differs from the background in the spread and in pro
 latents, so that no linear function does well and the best error stays near a fifth.
 """
 
-import argparse
-
 import numpy as np
+from arguments import write_made_set
 
 BLOCK = 100_000
 
@@ -54,9 +53,4 @@ def write(path, n, seed):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("output")
-    parser.add_argument("--rows", type=int, default=4_500_000)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    write(arguments.output, arguments.rows, arguments.seed)
+    write_made_set(__doc__, 4_500_000, write)

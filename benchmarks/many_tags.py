@@ -16,10 +16,10 @@ would have returned.
 
 from __future__ import annotations
 
-import argparse
 import time
 
 import numpy as np
+from arguments import make_parser
 from generate_chains import generate
 from structured_curves import AllPairs, InOrder
 from svmcut._native.chain_bcfw import Blocks
@@ -139,9 +139,7 @@ def gaps(n_tags: int, given) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--tags", default="50,200,800")
     parser.add_argument("--sequences", type=int, default=600)
     parser.add_argument("--passes", type=int, default=20)

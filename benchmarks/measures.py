@@ -13,11 +13,11 @@ seconds, iterations and the ratio to the error rate.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 
 import numpy as np
+from arguments import make_parser
 
 from svmcut.data.examples import Examples
 from svmcut.files.examples import read_examples
@@ -105,9 +105,7 @@ def show(head: list[str], rows: list[list[str]]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("files", nargs="*", help="training and test files in turn")
     parser.add_argument("--time", metavar="TRAIN", help="time each loss on this file")
     parser.add_argument("-c", type=float, default=1000.0, help="C of --time in svm_perf's unit")

@@ -14,13 +14,12 @@ liblinear-train is needed.
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from arguments import learn, make_parser
 from timing import cpu_medians, time_process
 
 from svmcut.files.examples import read_examples
@@ -31,7 +30,6 @@ from svmcut.risks.multiclass import CrammerSingerRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.spec.parameters import Settings
 
-SVMCUT = Path(sys.executable).parent / "svmcut"
 #: LIBLINEAR's -s, parameter multiclass and the loss.
 WAYS = {
     "crammer-singer": ("4", "crammer-singer", "error-rate"),
@@ -66,41 +64,13 @@ def compare(path: Path, way: str, C: str, epsilon: str, gap: str, rounds: int) -
         theirs, ours, report = (Path(folder) / name for name in ("liblinear", "svmcut", "report"))
         commands = (
             [
-                "liblinear-train",
-                "-q",
-                "-s",
-                number,
-                "-B",
-                "1",
-                "-e",
-                epsilon,
-                "-c",
-                C,
-                str(path),
-                str(theirs),
+                *("liblinear-train", "-q", "-s", number, "-B", "1", "-e", epsilon, "-c", C),
+                *(str(path), str(theirs)),
             ],
-            [
-                str(SVMCUT),
-                "learn",
-                "-v",
-                "0",
-                "--threads",
-                "1",
-                "--task",
-                "multiclass",
-                "--multiclass",
-                multiclass,
-                "-l",
-                loss,
-                "--example-cost",
-                C,
-                "--gap",
-                gap,
-                "--report",
-                str(report),
-                str(path),
-                str(ours),
-            ],
+            learn(
+                *("multiclass", "--multiclass", multiclass, "-l", loss, "--example-cost", C),
+                *("--gap", gap, "--report", report, path, ours),
+            ),
         )
         for command in commands:
             time_process(command)
@@ -121,9 +91,7 @@ def compare(path: Path, way: str, C: str, epsilon: str, gap: str, rounds: int) -
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("-C", nargs="+", default=["0.1", "1", "10"])
     parser.add_argument("--way", nargs="+", choices=WAYS, default=list(WAYS))

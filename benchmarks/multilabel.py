@@ -14,11 +14,11 @@ labels.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 
 import numpy as np
+from arguments import make_parser
 
 from svmcut.files.multilabel import read_multilabel
 from svmcut.spec.parameters import Settings
@@ -112,9 +112,7 @@ def beside_linear_svc(train, given) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("train")
     parser.add_argument("test")
     parser.add_argument("--example-cost", type=float, default=1.0)

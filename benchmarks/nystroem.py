@@ -10,12 +10,12 @@ trained with. "fit" are CPU seconds of both fits, reading apart, "scoring" those
 and the test rows, reading these included.
 """
 
-import argparse
 import json
 import time
 import warnings
 
 import numpy as np
+from arguments import make_parser
 from sklearn.datasets import load_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
@@ -23,7 +23,7 @@ from sklearn.svm import LinearSVC
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("train")
     parser.add_argument("test")
     parser.add_argument("--cost", type=float, required=True, help="of one example")

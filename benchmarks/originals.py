@@ -14,7 +14,6 @@ system) of whole processes on one CPU.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import os
 import re
@@ -26,6 +25,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 from timing import time_process
 
 WORDS, CLASSES = 62_061, 20
@@ -75,9 +75,7 @@ def told(command: list[str], pattern: str) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument(
         "--bin", default=os.path.dirname(sys.executable), help="folder of the programs"
     )

@@ -33,6 +33,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from arguments import make_parser
 from workers import generate
 
 GB = 1 << 30
@@ -106,12 +107,7 @@ def disk(files: list[Path], folder: Path, arguments: argparse.Namespace) -> None
     one = folder / "one"
     learn(
         [
-            "--cache",
-            str(one),
-            "--solver",
-            "cutting-plane",
-            "--gap",
-            "0.9",
+            *("--cache", str(one), "--solver", "cutting-plane", "--gap", "0.9"),
             *map(str, files[:1]),
             str(folder / "m"),
         ],
@@ -124,14 +120,8 @@ def disk(files: list[Path], folder: Path, arguments: argparse.Namespace) -> None
         (names / f"rows-{k:04d}.dat").symlink_to(files[k % len(files)].resolve())
     limit, pattern = int(arguments.limit * GB), str(names / "rows-*.dat")
     options = [
-        "--solver",
-        "cutting-plane",
-        "--example-cost",
-        "1",
-        "--gap",
-        str(arguments.gap),
-        "--threads",
-        str(arguments.threads),
+        *("--solver", "cutting-plane", "--example-cost", "1", "--gap", str(arguments.gap)),
+        *("--threads", str(arguments.threads)),
     ]
     print(
         "| run | seconds | reading | resident, GB | in the group, GB | limit "
@@ -211,9 +201,7 @@ def worker(files: list[Path], workers: int, gap: float) -> None:
 
 def main() -> None:
     """One of the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("what", choices=("worker", "disk"))
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--workers", type=int, default=2)

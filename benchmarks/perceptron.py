@@ -17,13 +17,13 @@ subfolder for each set (adult/a9a.gz and so on).
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 from kernel import plain, svmcut, timed
 
 SEEDS = 3
@@ -292,15 +292,8 @@ def libsvm(arguments):
             print(f"| {name} | svm-train | {cpu:.1f} | {wall:.1f} | 1 | {error:.2f} |", flush=True)
             for epochs in arguments.passes:
                 words = (
-                    "--solver",
-                    "sbp",
-                    "--nu",
-                    f"{nu:g}",
-                    "--epochs",
-                    f"{epochs:g}",
-                    "--no-certify",
-                    "--seed",
-                    str(arguments.seed),
+                    *("--solver", "sbp", "--nu", f"{nu:g}", "--epochs", f"{epochs:g}"),
+                    *("--no-certify", "--seed", str(arguments.seed)),
                 )
                 run = svmcut(train, test, f"{C:g}", f"{gamma:g}", folder, arguments.threads, words)
                 clock = ("cpu", cpu) if arguments.threads == 1 else ("wall", wall)
@@ -312,7 +305,7 @@ def libsvm(arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("what", choices=("evaluations", "bases", "libsvm"))
     parser.add_argument("sets", nargs="*", metavar="SET", help=", ".join(SETS))

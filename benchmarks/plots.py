@@ -22,7 +22,6 @@ needed for it (extra `plot`), and liblinear-train for its curve.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import tempfile
 import time
@@ -32,6 +31,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from arguments import make_parser
 
 from svmcut.data.examples import Examples
 from svmcut.files.examples import read_examples
@@ -216,9 +216,7 @@ def draw(target: Path, path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     commands = parser.add_subparsers(dest="what", required=True)
     for name in ("gap", "growth"):
         command = commands.add_parser(name)

@@ -12,12 +12,12 @@ random into two thirds and one; the numbers are means over the splits. Adult is 
 part. The figure has one panel a set: shares of rows over their probability, over all splits.
 """
 
-import argparse
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 from sklearn import datasets
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import train_test_split
@@ -99,9 +99,7 @@ def draw(results, target):
 
 def main():
     """Prints a table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
     parser.add_argument("--adult", nargs=2, help="training and test file")
     parser.add_argument("--C", type=float, default=1.0)

@@ -12,7 +12,6 @@ the median of CPU seconds of whole processes, cuts are those in the bundle at th
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
@@ -20,6 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from arguments import make_parser
 from timing import time_process
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -29,17 +29,8 @@ def train(example_file: str, words: list[str], report: str) -> tuple[float, dict
     """CPU seconds and report of one run."""
     program = os.path.join(os.path.dirname(sys.executable), "svmcut")
     line = [
-        program,
-        *words,
-        "--threads",
-        "1",
-        "-v",
-        "0",
-        "--no-progress",
-        "--report",
-        report,
-        example_file,
-        os.devnull,
+        *(program, *words, "--threads", "1", "-v", "0", "--no-progress", "--report", report),
+        *(example_file, os.devnull),
     ]
     return time_process(line, statuses=(0, 3)).cpu, json.loads(
         Path(report).read_text(encoding="utf-8")
@@ -47,9 +38,7 @@ def train(example_file: str, words: list[str], report: str) -> tuple[float, dict
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("example_file", nargs="*", help="examples of two classes")
     parser.add_argument("--cost", default="1,10,100", help="weights of one example's loss")
     parser.add_argument("--gap", default="1e-3")

@@ -15,13 +15,13 @@ same solver.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 
 from svmcut.data.examples import Examples
 from svmcut.files.examples import read_examples
@@ -66,16 +66,8 @@ def process(train: str, c: str, epsilon: str, rounds: int) -> None:
     from timing import medians, time_process
 
     command = [
-        str(Path(sys.executable).parent / "svmcut"),
-        "rank",
-        "-c",
-        c,
-        "-e",
-        epsilon,
-        "--threads",
-        "1",
-        "-v",
-        "0",
+        *(str(Path(sys.executable).parent / "svmcut"), "rank", "-c", c, "-e", epsilon),
+        *("--threads", "1", "-v", "0"),
     ]
     runs = [time_process([*command, train, "/dev/null"]) for _ in range(rounds + 1)][1:]
     middle = medians(runs)
@@ -154,9 +146,7 @@ def growth(path: str, C: float, epsilon: float, rounds: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--letor", nargs=3, metavar=("TRAIN", "VALIDATION", "TEST"))
     parser.add_argument("--process", metavar="TRAIN")
     parser.add_argument("--growth", metavar="TEXT")

@@ -15,12 +15,12 @@ brackets.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from ranking_measures import Rows, folds, pooled
+from arguments import make_parser
+from ranking_measures import LAMBDARANK, Rows, folds, pooled
 
 import svmcut
 from svmcut.data.examples import Csr
@@ -94,17 +94,8 @@ def machines(options, kernel: bool) -> Callable[[Rows], Iterator[tuple]]:
 
 def boosted(train: Rows):
     """LightGBM's lambdarank."""
-    known = {
-        "objective": "lambdarank",
-        "verbosity": -1,
-        "num_threads": 1,
-        "seed": 1,
-        "deterministic": True,
-        "learning_rate": 0.05,
-        "lambdarank_truncation_level": 20,
-    }
     sizes, began = np.unique(train.qid, return_counts=True)[1], time.process_time()
-    model = lightgbm.train(known, lightgbm.Dataset(train.X, train.y, group=sizes), TREES)
+    model = lightgbm.train(LAMBDARANK, lightgbm.Dataset(train.X, train.y, group=sizes), TREES)
     seconds = time.process_time() - began
     for count in range(50, TREES + 1, 50):
         yield seconds, lambda part, count=count: model.predict(part.X, num_iteration=count)
@@ -144,9 +135,7 @@ def chosen(trials, train: Rows, validation: Rows, test: Rows) -> tuple[float, fl
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("sets", nargs="*", metavar="FILE,FILE,...")
     parser.add_argument("--generated", type=int, metavar="ROWS")
     parser.add_argument("--basis", type=int, default=500)

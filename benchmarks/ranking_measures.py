@@ -14,11 +14,11 @@ rows.
 
 from __future__ import annotations
 
-import argparse
 import time
 from typing import NamedTuple
 
 import numpy as np
+from arguments import make_parser
 
 import svmcut
 from svmcut.data.examples import Csr
@@ -30,6 +30,15 @@ try:
 except ImportError:
     lightgbm = None
 
+LAMBDARANK = {
+    "objective": "lambdarank",
+    "verbosity": -1,
+    "num_threads": 1,
+    "seed": 1,
+    "deterministic": True,
+    "learning_rate": 0.05,
+    "lambdarank_truncation_level": 20,
+}
 LOSSES = ("swapped-pairs", "swapped-fraction", "map", "ndcg")
 MEASURES = ("map", "ndcg@10")
 PARTS, TREES = 5, 300
@@ -115,17 +124,8 @@ def svm(loss: str, train: Rows, validation: Rows, test: Rows, grid, gap: float) 
 def trees(train: Rows, validation: Rows, test: Rows) -> Result:
     """LightGBM's lambdarank, its rounds chosen."""
     sizes = np.unique(train.qid, return_counts=True)[1]
-    known = {
-        "objective": "lambdarank",
-        "verbosity": -1,
-        "num_threads": 1,
-        "seed": 1,
-        "deterministic": True,
-        "learning_rate": 0.05,
-        "lambdarank_truncation_level": 20,
-    }
     began = time.perf_counter()
-    model = lightgbm.train(known, lightgbm.Dataset(train.X, train.y, group=sizes), TREES)
+    model = lightgbm.train(LAMBDARANK, lightgbm.Dataset(train.X, train.y, group=sizes), TREES)
     seconds = time.perf_counter() - began
     rounds = range(10, TREES + 1, 10)
     tables = (
@@ -153,9 +153,7 @@ def line(name: str, results: list[Result], base: list[Result]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("sets", nargs="+", metavar="FILE,FILE,...")
     parser.add_argument("--grid", default="1,3,10,30,100,300,1000,3000,10000", help="values of C")
     parser.add_argument("--gap", type=float, default=1e-3)

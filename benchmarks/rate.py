@@ -11,10 +11,10 @@ for t^-2.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 
 from svmcut.files.sequences import read_sequences
 from svmcut.models import ChainShape
@@ -39,9 +39,7 @@ def gaps(solver: str, sequences, C: float) -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     """Prints the table and draws."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("sets", nargs="+", metavar="NAME=FILE")
     parser.add_argument("--sequences", type=int, default=60)
     parser.add_argument("-C", "--example-costs", type=float, nargs="+", default=[0.1, 1.0])

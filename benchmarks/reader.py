@@ -9,7 +9,6 @@ resident memory during the read, over the bytes of the arrays returned; it inclu
 imports.
 """
 
-import argparse
 import statistics
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 
 HEAD = """
 import os, resource, sys, time
@@ -75,7 +75,7 @@ def measure(code: str, path: Path) -> list[float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()

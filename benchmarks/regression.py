@@ -16,14 +16,13 @@ are needed.
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from arguments import learn, make_parser
 from svmcut._native.kernels import KernelRows
 from timing import cpu_medians, time_process
 
@@ -32,7 +31,6 @@ from svmcut.files.examples import read_examples
 from svmcut.formats import read_model
 from svmcut.models.kernels import Kernel
 
-SVMCUT = Path(sys.executable).parent / "svmcut"
 TUBE = 0.1
 
 
@@ -99,25 +97,10 @@ def compare(path: Path, C: str, gamma: str | None, gap: str, rounds: int) -> str
         theirs, model, report = (Path(folder) / name for name in ("rival", "svmcut", "report"))
         commands = (
             [rival, "-q", *words, "-p", str(TUBE), "-c", C, str(path), str(theirs)],
-            [
-                str(SVMCUT),
-                "learn",
-                "-v",
-                "0",
-                "--threads",
-                "1",
-                "--task",
-                "regression",
-                *ours,
-                "--tube",
-                str(TUBE),
-                "--example-cost",
-                C,
-                "--report",
-                str(report),
-                str(path),
-                str(model),
-            ],
+            learn(
+                *("regression", *ours, "--tube", TUBE, "--example-cost", C),
+                *("--report", report, path, model),
+            ),
         )
         for command in commands:
             time_process(command)
@@ -137,9 +120,7 @@ def compare(path: Path, C: str, gamma: str | None, gap: str, rounds: int) -> str
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--rows", type=int, default=12000)
     parser.add_argument("-C", nargs="+", default=["1", "10"])

@@ -8,11 +8,11 @@ Medians, of CPU time with one thread and of elapsed time with more. The exponent
 seconds over log n.
 """
 
-import argparse
 import statistics
 import time
 
 import numpy as np
+from arguments import make_parser
 
 from svmcut.risks import RISKS, make_risk
 from svmcut.spec.parameters import Settings
@@ -88,9 +88,7 @@ def multivariate(sizes, args, rng):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--quick", action="store_true", help="a tenth of the sizes")

@@ -18,17 +18,16 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import make_checkers
+from arguments import SVMCUT, make_parser
 from kernel import timed
 from plots import exponent
 
-SVMCUT = Path(sys.executable).parent / "svmcut"
 HEAD = (
     "data",
     "trainer",
@@ -81,26 +80,9 @@ def run_svmcut(options, folder: Path, train: Path, test: Path, solver: str, *ext
     )
     _, seconds, _ = timed(
         [
-            SVMCUT,
-            "learn",
-            *cost,
-            "-t",
-            2,
-            "-g",
-            options.gamma,
-            "--solver",
-            solver,
-            "-v",
-            0,
-            "--seed",
-            options.seed,
-            "--threads",
-            options.threads,
-            "--report",
-            report,
-            *extra,
-            train,
-            model,
+            *(SVMCUT, "learn", *cost, "-t", 2, "-g", options.gamma, "--solver", solver, "-v", 0),
+            *("--seed", options.seed, "--threads", options.threads, "--report", report, *extra),
+            *(train, model),
         ]
     )
     run = json.loads(report.read_text())
@@ -236,7 +218,7 @@ def arguments_of(parser: argparse.ArgumentParser) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     arguments_of(parser)
     parser.add_argument("--growth", action="store_true", help="the third form")
     options = parser.parse_args()

@@ -10,7 +10,6 @@ medians over the repeats, ratios are medians of the ratios of neighbouring runs.
 Debian's libsvm-tools.
 """
 
-import argparse
 import filecmp
 import os
 import shutil
@@ -22,6 +21,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 
 PROGRAMS = {
     "svmcut": (str(Path(sys.executable).parent / "svmcut"), "scale"),
@@ -91,7 +91,7 @@ def compare(path: Path, limits: list[str], folder: Path, repeats: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--megabytes", type=float, default=60)

@@ -15,7 +15,6 @@ tokens and of sequences of TEST.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import statistics
 import sys
@@ -24,6 +23,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 from timing import time_process
 
 from svmcut.files.sequences import read_sequences, stream_sequences
@@ -157,13 +157,7 @@ def own_job(train: str, epsilon: float, rounds: int) -> None:
     print("| program | CPU s, median | least |\n|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         command = [
-            str(program),
-            "-c",
-            str(n),
-            "-e",
-            f"{epsilon:g}",
-            train,
-            str(Path(folder) / "model"),
+            *(str(program), "-c", str(n), "-e", f"{epsilon:g}", train, str(Path(folder) / "model")),
         ]
         seconds = [time_process(command).cpu for _ in range(rounds)]
     print(
@@ -174,9 +168,7 @@ def own_job(train: str, epsilon: float, rounds: int) -> None:
 
 def main() -> None:
     """Reads the command line and prints a table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("train")
     parser.add_argument("test", nargs="?")
     parser.add_argument("--example-cost", type=float, default=1.0)

@@ -15,7 +15,6 @@ seconds (user and system) of whole processes on one CPU, the ratio is that of th
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import os
 import re
@@ -26,6 +25,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 from timing import alternate, time_process
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -102,9 +102,7 @@ def print_starts(programs: str, folder: str, rounds: int) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument(
         "--bin", default=os.path.dirname(sys.executable), help="folder of this checkout's programs"
     )

@@ -13,11 +13,11 @@ regression.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 
 import numpy as np
+from arguments import make_parser
 
 import svmcut
 
@@ -86,7 +86,7 @@ def measured(X, y, loss, C, gap):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("files", nargs="+")
     parser.add_argument("--costs", default="0.01,1,100")
     parser.add_argument("--losses", default="squared-hinge,logistic,epsilon-insensitive")

@@ -19,13 +19,13 @@ other data.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 from structured_curves import Point, Task, read, record, write
 
 from svmcut.files.multilabel import read_multilabel
@@ -153,9 +153,7 @@ def draw(target: Path, files: list[Path]) -> None:
 
 def main() -> None:
     """Reads the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     commands = parser.add_subparsers(dest="what", required=True)
     for name, trainers in TRAINERS.items():
         command = commands.add_parser(name)

@@ -130,6 +130,13 @@ def legend(figure, title: str | None = None) -> None:
     )
 
 
+def legend_by_epoch(figure, axes, title: str | None = None) -> None:
+    """The legend of panels whose lowest row goes by epochs."""
+    for axis in axes[-1]:
+        axis.set_xlabel("epoch")
+    legend(figure, title)
+
+
 def mark(axis) -> None:
     """Plain numbers along logarithmic axes: powers of ten, 1, 2 and 5 where they are few, even
     steps at last."""

@@ -12,7 +12,6 @@ against as many runs of svm-train as it trains rows anew. svm-train knows no ran
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import os
 import re
@@ -23,6 +22,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 from timing import alternate, medians, time_process
 
 #: Name, set, options of svm_learn, options of svm-train; None where it has no such job.
@@ -59,9 +59,7 @@ def write(path: Path, heads: list[str], X: np.ndarray) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("classes", help="rows of two classes, plain or gzip")
     parser.add_argument(
         "--bin", default=os.path.dirname(sys.executable), help="folder of svm_learn"
@@ -94,10 +92,7 @@ def main() -> None:
             jobs = {"svm_learn": lambda own=own: time_process(own)}
             if theirs is not None:
                 other = [
-                    "svm-train",
-                    "-q",
-                    *theirs.split(),
-                    str(folder / data),
+                    *("svm-train", "-q", *theirs.split(), str(folder / data)),
                     str(folder / "other"),
                 ]
                 jobs["svm-train"] = lambda other=other: time_process(other)

@@ -20,14 +20,13 @@ import os
 import resource
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+from arguments import SVMCUT
 
-SVMCUT = str(Path(sys.executable).parent / "svmcut")
 PIPELINE = """
 import sys
 import joblib, pandas as pd, scipy.sparse
@@ -164,40 +163,20 @@ def jobs(name: str, folder: Path, peers: str | None) -> dict[str, list[str]]:
     text = ["--text", "text"] if name == "mails" else []
     found = {
         "svmcut": [
-            SVMCUT,
-            "learn",
-            "-v",
-            "0",
-            "--threads",
-            "1",
-            "--label",
-            "label",
-            *text,
-            train,
-            own,
+            *(SVMCUT, "learn", "-v", "0", "--threads", "1", "--label", "label", *text, train, own),
         ]
     }
     if peers is None:
         return found
     found["scikit-learn"] = [
-        peers,
-        "-c",
-        PIPELINE,
-        train,
-        "",
-        str(folder / "scikit-learn.model"),
-        "",
+        *(peers, "-c", PIPELINE, train, "", str(folder / "scikit-learn.model"), ""),
     ]
     if name == "mails":
         for kind, script in (("fastText", FASTTEXT), ("vowpal-wabbit", VOWPAL)):
             for part in ("train", "test"):
                 convert(folder / f"mails.{part}.csv", folder / f"mails.{part}.{kind[0]}", kind)
             found[kind] = [
-                peers,
-                "-c",
-                script,
-                str(folder / f"mails.train.{kind[0]}"),
-                "",
+                *(peers, "-c", script, str(folder / f"mails.train.{kind[0]}"), ""),
                 str(folder / f"{kind}.model"),
             ]
     return found
@@ -210,11 +189,7 @@ def error_of(kind: str, command: list[str], name: str, folder: Path) -> float:
         report = str(folder / "classify.json")
         run(
             [
-                SVMCUT,
-                "classify",
-                "-v",
-                "0",
-                test,
+                *(SVMCUT, "classify", "-v", "0", test),
                 command[-1],
                 str(folder / "scores"),
                 "--report",
@@ -293,13 +268,8 @@ def main() -> None:
             scores = str(folder / "scores")
             run(
                 [
-                    SVMCUT,
-                    "classify",
-                    "-v",
-                    "0",
-                    str(folder / f"{name}.train.csv"),
-                    str(folder / "svmcut.model"),
-                    scores,
+                    *(SVMCUT, "classify", "-v", "0", str(folder / f"{name}.train.csv")),
+                    *(str(folder / "svmcut.model"), scores),
                 ]
             )
             print(f"classify: {megabytes / (time.perf_counter() - began):.0f} MB/s")

@@ -28,6 +28,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
+from arguments import make_parser
 
 from svmcut.data.examples import Sequences
 from svmcut.files.sequences import read_sequences
@@ -226,7 +227,7 @@ def numbered(folder: Path, train: str, test: str, first: int | None) -> Job:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--sizes", type=int, nargs=2, help="sentences")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--long", type=int, nargs=3, help="sequences, tokens of each, tags")

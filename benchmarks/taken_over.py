@@ -13,13 +13,14 @@ objective of svmcut's. Without --set the sets are news20-binary (5,000 rows) of 
 and 20,000 sparse rows of it that are shorter.
 """
 
-import argparse
 import json
 import os
 import subprocess
 import tempfile
 import time
 from pathlib import Path
+
+from arguments import make_parser
 
 os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -244,7 +245,7 @@ def machines(folder, sparse_file, rival, rounds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--rival", required=True)
     parser.add_argument("--set", nargs="+", help="in place of the sets that are made")
     parser.add_argument("--rounds", type=int, default=2)

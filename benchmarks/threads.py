@@ -29,9 +29,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from arguments import SVMCUT, make_parser
 from timing import alternate, medians, time_process
 
-SVMCUT = str(Path(sys.executable).parent / "svmcut")
 RANKINGS = "rankings"
 PATH = "0.01,0.03,0.1,0.3,1,3,10,30"
 
@@ -42,15 +42,8 @@ def jobs(given: argparse.Namespace):
         yield (
             "path of 8 C, validated",
             [
-                "--example-cost",
-                PATH,
-                "--gap",
-                "1e-3",
-                "--validate",
-                given.validate,
-                "--select",
-                "accuracy",
-                given.rows,
+                *("--example-cost", PATH, "--gap", "1e-3", "--validate", given.validate),
+                *("--select", "accuracy", given.rows),
             ],
         )
     if given.rows:
@@ -94,9 +87,7 @@ def bandwidth(rounds: int, size: int = 1 << 26) -> dict[int, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     for name in ("rows", "validate", "labels", "classes", "sequences", "queries"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--rounds", type=int, default=3)
@@ -119,12 +110,7 @@ def main() -> None:
                 command = [
                     SVMCUT,
                     "rank" if name == RANKINGS else "learn",
-                    "-v",
-                    "0",
-                    "--threads",
-                    str(threads),
-                    *words,
-                    str(into / "model"),
+                    *("-v", "0", "--threads", str(threads), *words, str(into / "model")),
                 ]
                 return lambda: time_process(command, threads=threads)
 

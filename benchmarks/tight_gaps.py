@@ -9,13 +9,13 @@ Rows are those of benchmarks/workers.py, their labels the targets of the tube, 0
 Seconds are of all processors together; rows are kept before the first line, so reading is mapping.
 """
 
-import argparse
 import resource
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from arguments import make_parser
 from workers import generate
 
 import svmcut
@@ -38,9 +38,7 @@ def of_all(client: Any) -> float:
 
 def main() -> None:
     """The table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--gaps", nargs="*", type=float, default=[1e-3, 1e-5, 1e-6])
     parser.add_argument("--losses", nargs="*", default=LOSSES)

@@ -14,7 +14,6 @@ whole processes; the ratio is the median of the rounds' ratios.
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import sys
@@ -22,15 +21,14 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
+from arguments import make_parser
 from timing import alternate, time_process
 
 TEN = "".join(f"{1 if k % 2 else -1} 1:{k / 10} {2 + k % 3}:1\n" for k in range(10))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("other", help="folder of the other checkout's programs")
     parser.add_argument(
         "jobs", nargs="*", metavar="NAME=COMMAND", help="training to time beside the start"
@@ -59,14 +57,7 @@ def main() -> int:
             "svmcut classify, ten rows": ["svmcut", "classify", ten, model, out],
             "svmcut learn, ten rows": ["svmcut", "learn", "--example-cost", "1", ten, out],
             "svmcut learn -t 2, ten rows": [
-                "svmcut",
-                "learn",
-                "-t",
-                "2",
-                "--example-cost",
-                "1",
-                ten,
-                out,
+                *("svmcut", "learn", "-t", "2", "--example-cost", "1", ten, out),
             ],
         }
         named = [job.partition("=") for job in given.jobs]

@@ -23,7 +23,6 @@ ratios are medians over the rounds.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import re
@@ -35,6 +34,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from arguments import make_parser
 from objective import Evaluator, read_liblinear, read_svm_light
 from timing import alternate, medians, time_process
 
@@ -57,15 +57,7 @@ def learn(path: Path, model: Path, *words: str) -> dict:
     """The report of a training."""
     report = model.with_suffix(".json")
     command = [
-        PROGRAM,
-        *words,
-        "-v",
-        "0",
-        "--threads",
-        "1",
-        "--report",
-        str(report),
-        str(path),
+        *(PROGRAM, *words, "-v", "0", "--threads", "1", "--report", str(report), str(path)),
         str(model),
     ]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -174,12 +166,8 @@ def peers(files: list[str], folder: Path, positive: float, negative: float) -> N
         name, cost, gamma = text.rsplit(":", 2)
         path, model = Path(name), str(folder / "peer")
         own = (
-            "--class-weight",
-            f"1={positive},-1={negative}",
-            "--example-cost",
-            cost,
-            "--gap",
-            "1e-6",
+            *("--class-weight", f"1={positive},-1={negative}", "--example-cost", cost),
+            *("--gap", "1e-6"),
         )
         classes = ("-w1", str(positive), "-w-1", str(negative), "-c", cost)
         rows: list[tuple[str, float, str, float]] = []
@@ -216,17 +204,8 @@ def times(files: list[Path], folder: Path, repeats: int, only: str) -> None:
         ):
             kernel = KERNELS["rbf"] if solver == "smo" else ()
             words = [
-                PROGRAM,
-                "learn",
-                "-v",
-                "0",
-                "--threads",
-                "1",
-                "--example-cost",
-                "1",
-                "--gap",
-                "1e-3",
-                *kernel,
+                *(PROGRAM, "learn", "-v", "0", "--threads", "1", "--example-cost", "1"),
+                *("--gap", "1e-3", *kernel),
             ]
             words += ["--solver", solver]
 
@@ -247,7 +226,7 @@ def times(files: list[Path], folder: Path, repeats: int, only: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument("--only", default="")
     parser.add_argument("--least", type=int, default=0)

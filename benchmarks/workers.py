@@ -15,7 +15,6 @@ what the driver does (the bundle and its QP); and what rounds cost beside, split
 send a vector, send one back, or nothing.
 """
 
-import argparse
 import statistics
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from arguments import make_parser
 
 import svmcut
 import svmcut.dask
@@ -203,9 +203,7 @@ def overheads(client: Any, files: list[str], known: dict, rounds: int = 20) -> d
 
 def main() -> None:
     """Both tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--rows", type=int, default=400_000)
     parser.add_argument("--parts", type=int, default=8)

@@ -25,13 +25,7 @@ def test_evaluator_agrees_with_the_report(tmp_path, monkeypatch):
         main(
             [
                 "learn",
-                "--example-cost",
-                "2",
-                "-v",
-                "0",
-                "--report",
-                str(report),
-                str(train),
+                *("--example-cost", "2", "-v", "0", "--report", str(report), str(train)),
                 str(model),
             ]
         )
@@ -225,15 +219,8 @@ def test_probabilities_are_worth_what_those_of_scikit_learn_are(tmp_path, monkey
 
     files = [str(ROOT / "data" / f"wine.{part}") for part in ("train", "test")]
     words = [
-        "--sets",
-        "breast_cancer",
-        "wine",
-        "--repeats",
-        "1",
-        "--adult",
-        *files,
-        "--figure",
-        f"{tmp_path}/a.svg",
+        *("--sets", "breast_cancer", "wine", "--repeats", "1", "--adult", *files),
+        *("--figure", f"{tmp_path}/a.svg"),
     ]
     monkeypatch.setattr("sys.argv", ["probability.py", *words])
     probability.main()
@@ -247,19 +234,7 @@ def test_probabilities_are_worth_what_those_of_scikit_learn_are(tmp_path, monkey
 def test_cross_validation_benchmark_chooses_as_scikit_learn(tmp_path):
     train = ROOT / "data" / "breast_cancer.train"
     options = (
-        "-C",
-        0.1,
-        1,
-        "--gamma",
-        0.01,
-        0.1,
-        "--folds",
-        3,
-        "--rounds",
-        1,
-        "--threads",
-        1,
-        train,
+        *("-C", 0.1, 1, "--gamma", 0.01, 0.1, "--folds", 3, "--rounds", 1, "--threads", 1, train),
     )
     lines = benchmark(tmp_path, "cross_validation.py", *options)
     assert lines[0].startswith("| program | CPU s |") and lines[2].startswith("| GridSearchCV |")
@@ -355,16 +330,8 @@ def test_time_over_labels_is_of_certified_looks(tmp_path, monkeypatch):
     import label_growth
 
     sizes = (
-        "--labels",
-        "9",
-        "--examples",
-        "80",
-        "--features",
-        "300",
-        "--example-cost",
-        "0.3",
-        "--gap",
-        "0.05",
+        *("--labels", "9", "--examples", "80", "--features", "300", "--example-cost", "0.3"),
+        *("--gap", "0.05"),
     )
     words = ["", "record", str(tmp_path / "csv"), *sizes, "--trainers", "gdmm", "gdmm:2", "bcfw"]
     monkeypatch.setattr(sys, "argv", words)
