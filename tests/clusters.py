@@ -37,13 +37,8 @@ class Cluster:
         self.workers, self._all = [], []
         self.scheduler = self._start(
             "scheduler",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            "0",
-            "--no-dashboard",
-            "--scheduler-file",
-            self.file,
+            *("--host", "127.0.0.1", "--port", "0", "--no-dashboard"),
+            *("--scheduler-file", self.file),
         )
         for _ in range(workers):
             self.join()
@@ -61,12 +56,8 @@ class Cluster:
         if self._tls is None:
             return []
         return [
-            "--tls-ca-file",
-            self._tls / "ca.pem",
-            "--tls-cert",
-            self._tls / f"{name}.pem",
-            "--tls-key",
-            self._tls / f"{name}.key",
+            *("--tls-ca-file", self._tls / "ca.pem", "--tls-cert", self._tls / f"{name}.pem"),
+            *("--tls-key", self._tls / f"{name}.key"),
         ]
 
     def join(self):
@@ -74,16 +65,8 @@ class Cluster:
         self.workers.append(
             self._start(
                 "worker",
-                "--scheduler-file",
-                self.file,
-                "--nthreads",
-                "1",
-                "--no-nanny",
-                "--no-dashboard",
-                "--host",
-                "127.0.0.1",
-                "--death-timeout",
-                "60",
+                *("--scheduler-file", self.file, "--nthreads", "1", "--no-nanny", "--no-dashboard"),
+                *("--host", "127.0.0.1", "--death-timeout", "60"),
             )
         )
 
@@ -121,18 +104,8 @@ def certificates(folder, *names):
         openssl(*new, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
         openssl(
             "x509",
-            "-req",
-            "-in",
-            f"{name}.csr",
-            "-CA",
-            "ca.pem",
-            "-CAkey",
-            "ca.key",
-            "-CAcreateserial",
-            "-out",
-            f"{name}.pem",
-            "-days",
-            "2",
+            *("-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial"),
+            *("-out", f"{name}.pem", "-days", "2"),
         )
 
 

@@ -74,12 +74,7 @@ def runs() -> dict[str, tuple]:
             f"svm_perf_learn {loss}",
             small,
             ("svm_perf_learn",),
-            "-w",
-            "3",
-            "-l",
-            loss_number(loss),
-            "-c",
-            "0.5",
+            *("-w", "3", "-l", loss_number(loss), "-c", "0.5"),
         )
     for loss in TABLES:
         add(f"{loss}, slack rescaling", small, LEARN, "-l", loss, "-o", "slack", "-c", "0.3")
@@ -88,14 +83,7 @@ def runs() -> dict[str, tuple]:
         "error-rate, slack rescaling, squared",
         small,
         LEARN,
-        "-o",
-        "1",
-        "-p",
-        "2",
-        "-c",
-        "0.01",
-        "-e",
-        "1",
+        *("-o", "1", "-p", "2", "-c", "0.01", "-e", "1"),
     )
     for solver in ("auto", "cutting-plane", "dual-cd", "newton"):
         for C in ("0.01", "1", "30"):
@@ -103,12 +91,7 @@ def runs() -> dict[str, tuple]:
                 f"{solver}, C {C}",
                 text,
                 LEARN,
-                "--solver",
-                solver,
-                "--example-cost",
-                C,
-                "--gap",
-                "1e-3",
+                *("--solver", solver, "--example-cost", C, "--gap", "1e-3"),
             )
         add(
             f"{solver}, no bias", rare, LEARN, "--solver", solver, "--example-cost", "1", "--b", "0"
@@ -117,35 +100,19 @@ def runs() -> dict[str, tuple]:
             f"{solver}, bias 3, path",
             small,
             LEARN,
-            "--solver",
-            solver,
-            "--example-cost",
-            "0.1,1",
-            "--b",
-            "3",
+            *("--solver", solver, "--example-cost", "0.1,1", "--b", "3"),
         )
         add(
             f"{solver}, resumed",
             text,
             LEARN,
-            "--solver",
-            solver,
-            "-c",
-            "20",
-            "--gap",
-            "1e-4",
-            "{stop}",
+            *("--solver", solver, "-c", "20", "--gap", "1e-4", "{stop}"),
         )
     add(
         "select",
         small,
         LEARN,
-        "-c",
-        "0.1,1,10",
-        "--validate",
-        str(DATA / "breast_cancer.test"),
-        "--select",
-        "f1",
+        *("-c", "0.1,1,10", "--validate", str(DATA / "breast_cancer.test"), "--select", "f1"),
     )
     add("f1, resumed", rare, LEARN, "-l", "f1", "-c", "100", "{stop}")
     add("path, resumed", text, LEARN, "-l", "roc-area", "-c", "1,10", "{stop}")
@@ -158,37 +125,14 @@ def runs() -> dict[str, tuple]:
         "svm_perf_learn rbf",
         small,
         ("svm_perf_learn",),
-        "-t",
-        "2",
-        "-g",
-        "0.1",
-        "--b",
-        "0",
-        "-c",
-        "1",
-        "--k",
-        "20",
+        *("-t", "2", "-g", "0.1", "--b", "0", "-c", "1", "--k", "20"),
     )
     add(
         "svm_perf_learn --t 2",
         small,
         ("svm_perf_learn",),
-        "-t",
-        "2",
-        "-g",
-        "0.1",
-        "--b",
-        "0",
-        "-c",
-        "1",
-        "-w",
-        "3",
-        "--t",
-        "2",
-        "--i",
-        "0",
-        "--k",
-        "30",
+        *("-t", "2", "-g", "0.1", "--b", "0", "-c", "1", "-w", "3", "--t", "2", "--i", "0"),
+        *("--k", "30"),
     )
     for kernel, words in KERNELS.items():
         for solver in KERNEL_SOLVERS:
@@ -206,13 +150,7 @@ def runs() -> dict[str, tuple]:
                 f"{solver}, {kernel}",
                 small,
                 LEARN,
-                *words,
-                "--solver",
-                solver,
-                "--example-cost",
-                "1",
-                "--b",
-                "0",
+                *(*words, "--solver", solver, "--example-cost", "1", "--b", "0"),
                 *(("--budget", "40", "--epochs", "3") if solver in ("bsca", "bsgd") else ()),
             )
     rbf = KERNELS["rbf"]
@@ -221,12 +159,7 @@ def runs() -> dict[str, tuple]:
             f"{solver}, rbf, resumed",
             small,
             LEARN,
-            *rbf,
-            "--solver",
-            solver,
-            "--example-cost",
-            "10",
-            "{stop}",
+            *(*rbf, "--solver", solver, "--example-cost", "10", "{stop}"),
             *(("--budget", "40", "--epochs", "3") if solver in ("bsca", "bsgd") else ()),
         )
         if solver in ("smo", "cutting-plane", "subspace", "sampled-cuts"):
@@ -234,25 +167,14 @@ def runs() -> dict[str, tuple]:
                 f"{solver}, rbf, path",
                 small,
                 LEARN,
-                *rbf,
-                "--solver",
-                solver,
-                "--example-cost",
-                "0.1,10",
+                *(*rbf, "--solver", solver, "--example-cost", "0.1,10"),
             )
     for solver in ("bsca", "bsgd", "sbp", "pegasos", "sdca", "perceptron"):
         add(
             f"{solver}, bare, held out",
             small,
             LEARN,
-            *rbf,
-            "--solver",
-            solver,
-            "-c",
-            "5",
-            "--hold-out",
-            "0.2",
-            "--no-polish",
+            *(*rbf, "--solver", solver, "-c", "5", "--hold-out", "0.2", "--no-polish"),
             *(("--budget", "40") if solver in ("bsca", "bsgd") else ()),
         )
     for solver in ("sampled-cuts", "constant-cuts"):
@@ -260,42 +182,20 @@ def runs() -> dict[str, tuple]:
             f"{solver}, bare",
             small,
             LEARN,
-            *rbf,
-            "--solver",
-            solver,
-            "-c",
-            "5",
-            "--no-polish",
-            "--sample-size",
-            "50",
+            *(*rbf, "--solver", solver, "-c", "5", "--no-polish", "--sample-size", "50"),
         )
     for solver in ("pegasos", "sdca", "perceptron"):
         add(
             f"{solver}, polished",
             small,
             LEARN,
-            *rbf,
-            "--solver",
-            solver,
-            "-c",
-            "5",
-            "--polish",
-            "--k",
-            "40",
+            *(*rbf, "--solver", solver, "-c", "5", "--polish", "--k", "40"),
         )
     add(
         "bsca, adaptive",
         small,
         LEARN,
-        *rbf,
-        "--solver",
-        "bsca",
-        "-c",
-        "5",
-        "--sampling",
-        "adaptive",
-        "--budget",
-        "30",
+        *(*rbf, "--solver", "bsca", "-c", "5", "--sampling", "adaptive", "--budget", "30"),
     )
     add("smo without bias", small, LEARN, *rbf, "--solver", "smo", "--no-free-bias", "-c", "5")
     add("smo to a gap", small, LEARN, *rbf, "--solver", "smo", "--gap", "1e-6", "-c", "5")
@@ -306,15 +206,7 @@ def runs() -> dict[str, tuple]:
             f"{loss}, subspace",
             small,
             LEARN,
-            *rbf,
-            "-l",
-            loss,
-            "-c",
-            "1",
-            "--solver",
-            "subspace",
-            "--k",
-            "30",
+            *(*rbf, "-l", loss, "-c", "1", "--solver", "subspace", "--k", "30"),
         )
     numbers = (*LEARN, "--task", "regression", *rbf, "-c", "1")
     for solver in ("auto", "smo", "cutting-plane", "subspace", "bsca", "bsgd"):
@@ -324,11 +216,7 @@ def runs() -> dict[str, tuple]:
         "regression, rbf, path without bias",
         small,
         numbers[:-2],
-        "-c",
-        "0.1,10",
-        "--solver",
-        "smo",
-        "--no-free-bias",
+        *("-c", "0.1,10", "--solver", "smo", "--no-free-bias"),
     )
     grades = (*LEARN, "--task", "multiclass", *rbf, "--solver")
     for way in ("one-vs-rest", "one-vs-one"):
@@ -360,15 +248,7 @@ def runs() -> dict[str, tuple]:
             f"rank {loss}, subspace",
             ranking,
             RANK,
-            "-l",
-            loss,
-            "-c",
-            "0.1",
-            *rbf,
-            "--solver",
-            "subspace",
-            "--k",
-            "30",
+            *("-l", loss, "-c", "0.1", *rbf, "--solver", "subspace", "--k", "30"),
         )
     for loss in ("map", "ndcg"):
         add(f"rank {loss}", ranking, RANK, "-l", loss, "-c", "30")
@@ -377,15 +257,7 @@ def runs() -> dict[str, tuple]:
             f"rank {loss}, subspace",
             ranking,
             RANK,
-            "-l",
-            loss,
-            "-c",
-            "3",
-            *rbf,
-            "--solver",
-            "subspace",
-            "--k",
-            "30",
+            *("-l", loss, "-c", "3", *rbf, "--solver", "subspace", "--k", "30"),
         )
     add("rank, path", ranking, RANK, "--example-cost", "0.01,0.1")
     add("rank, resumed", ranking, RANK, "-c", "3", "{stop}")
@@ -394,13 +266,7 @@ def runs() -> dict[str, tuple]:
         "rank, sampled cuts",
         ranking,
         RANK,
-        *rbf,
-        "-c",
-        "0.1",
-        "-e",
-        "0.1",
-        "--solver",
-        "sampled-cuts",
+        *(*rbf, "-c", "0.1", "-e", "0.1", "--solver", "sampled-cuts"),
     )
     for algorithm in "034":
         add(
@@ -420,22 +286,14 @@ def runs() -> dict[str, tuple]:
             f"sequence, {solver}",
             "tags.train",
             chain,
-            "--solver",
-            solver,
-            "--example-cost",
-            "0.1",
-            *stop,
+            *("--solver", solver, "--example-cost", "0.1", *stop),
         )
     for solver in ("cutting-plane", "bcfw", "gdmm"):
         add(
             f"sequence, {solver}, resumed",
             "tags.train",
             chain,
-            "--solver",
-            solver,
-            "--example-cost",
-            "0.3",
-            "{stop}",
+            *("--solver", solver, "--example-cost", "0.3", "{stop}"),
         )
     add("sequence, path", "tags.train", chain, "-c", "1,10", "-e", "1", "--solver", "cutting-plane")
     add("sequence, --t 2 --e 1", "tags.train", chain, "-c", "3", "-e", "2", "--t", "2", "--e", "1")
@@ -446,27 +304,14 @@ def runs() -> dict[str, tuple]:
         "sequence, beam",
         "tags.train",
         chain,
-        "-c",
-        "1",
-        "--b",
-        "3",
-        "--solver",
-        "cutting-plane",
-        "-e",
-        "1",
+        *("-c", "1", "--b", "3", "--solver", "cutting-plane", "-e", "1"),
     )
     for solver in ("cutting-plane", "sampled-cuts"):
         add(
             f"sequence, rbf, {solver}",
             "tags.train",
             chain,
-            "-c",
-            "3",
-            *rbf,
-            "-e",
-            "2",
-            "--solver",
-            solver,
+            *("-c", "3", *rbf, "-e", "2", "--solver", solver),
         )
     add("svm_hmm_learn", "tags.train", ("svm_hmm_learn",), "-c", "3", "-e", "1")
     add("svm_hmm_learn --e 1", "tags.train", ("svm_hmm_learn",), "-c", "3", "-e", "2", "--e", "1")
@@ -478,25 +323,14 @@ def runs() -> dict[str, tuple]:
                 f"multilabel, {solver}, pairs {pairs}",
                 "labels.train",
                 sets,
-                "--solver",
-                solver,
-                "--pairs",
-                pairs,
-                "--example-cost",
-                "0.1",
-                "-e",
-                "0.3",
+                *("--solver", solver, "--pairs", pairs, "--example-cost", "0.1", "-e", "0.3"),
                 *stop,
             )
         add(
             f"multilabel, pairs {pairs}, resumed",
             "labels.train",
             sets,
-            "--pairs",
-            pairs,
-            "-c",
-            "30",
-            "{stop}",
+            *("--pairs", pairs, "-c", "30", "{stop}"),
         )
     add("multilabel, path", "labels.train", sets, "-c", "3,30", "-e", "0.5", "--b", "0")
     return found

@@ -148,14 +148,7 @@ def wheel(tmp_path_factory):
         tar.extractall(folder, filter="data")
     run(
         sys.executable,
-        "-m",
-        "pip",
-        "--quiet",
-        "wheel",
-        "--no-deps",
-        "--wheel-dir",
-        folder,
-        archive,
+        *("-m", "pip", "--quiet", "wheel", "--no-deps", "--wheel-dir", folder, archive),
         cwd=folder,
     )
     (made,) = folder.glob("*.whl")

@@ -155,15 +155,8 @@ def _quick(make):
     X, _, y, qid, order, emissions = tokens(make)
     make.kind = "sequence"
     make.option(
-        "--task",
-        "sequence",
-        "--t",
-        order,
-        "--e",
-        emissions,
-        "--quick",
-        "--seed",
-        int(make.rng.integers(100)),
+        *("--task", "sequence", "--t", order, "--e", emissions, "--quick"),
+        *("--seed", int(make.rng.integers(100))),
     )
     make.cost(make.chance(0.6), 1.0)
     return X, y, qid

@@ -76,11 +76,7 @@ CASES = {
         {"loss": "hamming", "bias": 1.0, "example_cost": 2.0, "gap": 1e-4},
     ),
     "smooth": Case(
-        "-",
-        "smooth",
-        X,
-        SIGNS,
-        None,
+        *("-", "smooth", X, SIGNS, None),
         ["learn", "-l", "logistic", *TWO],
         ONES | {"loss": "logistic"},
     ),

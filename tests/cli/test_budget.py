@@ -53,15 +53,7 @@ def learn(folder, *words, status=0):
 )
 def test_a_model_is_written_scored_and_reported(folder, solver, polish, maintenance, sampling):
     words = (
-        "--solver",
-        solver,
-        polish,
-        "--budget",
-        40,
-        "--epochs",
-        6,
-        "--maintenance",
-        maintenance,
+        *("--solver", solver, polish, "--budget", 40, "--epochs", 6, "--maintenance", maintenance),
     )
     document, output = learn(folder, *words, "--sampling", sampling, "--trace", "trace")
     model = read_model("model")
@@ -169,16 +161,7 @@ def test_centres_that_do_not_fit_are_refused(folder, capsys):
     (folder / "wide").write_text(f"1 {every}\n" + "1 1:1 400000:1\n-1 2:1\n" * 300)
     words = [
         "learn",
-        "-c",
-        "1",
-        "-t",
-        "2",
-        "--solver",
-        "bsca",
-        "--max-memory",
-        "200",
-        "wide",
-        "model",
+        *("-c", "1", "-t", "2", "--solver", "bsca", "--max-memory", "200", "wide", "model"),
     ]
     assert main(words) == 1
     assert "lower --budget" in capsys.readouterr().err
@@ -189,15 +172,7 @@ def test_other_kernels_are_projected_or_removed(folder, kernel):
     X = read_examples("train").X.to_dense()
     write_rows(folder / "train", X, np.where(X[:, 0] > 0, 1.0, -1.0))
     words = (
-        "--solver",
-        "bsca",
-        "--budget",
-        20,
-        "--epochs",
-        5,
-        "--no-polish",
-        "--example-cost",
-        0.1,
+        *("--solver", "bsca", "--budget", 20, "--epochs", 5, "--no-polish", "--example-cost", 0.1),
     )
     assert call("learn", *kernel, *words, "train", "model")[0] == 0
     scores = read_model("model").scores(read_examples("train").X)
@@ -217,13 +192,7 @@ def test_adult_in_two_epochs(tmp_path, shared, monkeypatch):
         2,
         "-g",
         2**-7,
-        "--example-cost",
-        32,
-        "--solver",
-        "bsca",
-        "--epochs",
-        2,
-        "--no-certify",
+        *("--example-cost", 32, "--solver", "bsca", "--epochs", 2, "--no-certify"),
     )
     assert call("learn", *words, "a9a", "model")[0] == 0
     assert call("classify", "-v", 0, "a9a.t", "model", "scores", "--report", "scored")[0] == 0

@@ -147,12 +147,7 @@ def test_proven_tags_are_those_of_a_smaller_gap(folder, tmp_path, monkeypatch, c
             call(
                 "svmcut",
                 "classify",
-                "--certify",
-                "--report",
-                "r",
-                data / "chunks.test",
-                f"{gap:g}",
-                f"tags {gap:g}",
+                *("--certify", "--report", "r", data / "chunks.test", f"{gap:g}", f"tags {gap:g}"),
             )
             == 0
         )

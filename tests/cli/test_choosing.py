@@ -127,16 +127,8 @@ def test_a_grid_chosen_on_a_file(capsys):
 
 def test_cv_chooses_and_validate_measures():
     options = (
-        "-c",
-        "1,30",
-        "--cv",
-        3,
-        "--validate",
-        "classification",
-        "--report",
-        "report",
-        "--select",
-        "f1",
+        *("-c", "1,30", "--cv", 3, "--validate", "classification", "--report", "report"),
+        *("--select", "f1"),
     )
     assert call("svmcut learn", *options, "-v", 0, "classification", "model") == 0
     report = json.loads(content("report"))
@@ -153,13 +145,7 @@ def test_weights_go_with_their_rows():
     options = ("svmcut learn", "--cv", 3, "-v", 0, "--example-cost")
     assert (
         call(
-            *options,
-            "0.3,3",
-            "--report",
-            "report",
-            "--weights",
-            "weights",
-            "classification",
+            *(*options, "0.3,3", "--report", "report", "--weights", "weights", "classification"),
             "model",
         )
         == 0
@@ -177,16 +163,7 @@ def test_the_chosen_model_alone_is_calibrated():
         assert (
             call(
                 "svmcut learn",
-                "-v",
-                0,
-                *RBF,
-                "--cv",
-                3,
-                *words,
-                "--report",
-                "report",
-                "kernel",
-                "model",
+                *("-v", 0, *RBF, "--cv", 3, *words, "--report", "report", "kernel", "model"),
             )
             == 0
         )
@@ -346,14 +323,7 @@ def test_a_time_limit_ends_the_grid_and_a_larger_one_goes_on(capsys):
 
 def test_iterations_end_the_training_of_each_cell():
     options = (
-        "--example-cost",
-        "1,10",
-        "--cv",
-        3,
-        "--solver",
-        "cutting-plane",
-        "--max-iterations",
-        2,
+        *("--example-cost", "1,10", "--cv", 3, "--solver", "cutting-plane", "--max-iterations", 2),
         "--report",
     )
     assert call("svmcut learn", "-v", 0, *options, "report", "kernel", "model") == 3

@@ -157,14 +157,8 @@ def test_unlabelled_rows_are_scored_and_not_measured(folder, capsys, first, rows
     skipped = sum(line[:1] in ("#", "") for line in lines)
     for threads in ("1", "2"):
         result = invoke(
-            "--unlabelled",
-            "--threads",
-            threads,
-            "free.dat",
-            "model",
-            "free",
-            "--report",
-            "report.json",
+            *("--unlabelled", "--threads", threads, "free.dat", "model", "free"),
+            *("--report", "report.json"),
         )
         assert (
             result.stderr == "" and result.stdout == f"{len(lines) - skipped} predictions written\n"
@@ -274,14 +268,7 @@ def test_the_table_names_the_classes_of_the_model(folder):
 def test_standard_input(data):
     command = [
         sys.executable,
-        "-m",
-        "svmcut.cli.start",
-        "classify",
-        "-v",
-        "0",
-        "-",
-        "model",
-        "/dev/stdout",
+        *("-m", "svmcut.cli.start", "classify", "-v", "0", "-", "model", "/dev/stdout"),
     ]
     done = subprocess.run(command, input=data, capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -208,6 +208,7 @@ def test_a_run_goes_on_from_its_checkpoint_to_the_same_bytes(client, tmp_path, m
         svmcut.dask.train(client, paths, gap=0.01, checkpoint=file, resume=True)
 
 
+@pytest.mark.slow
 def test_an_estimator_goes_on_too(client, tmp_path, blocks):
     file = tmp_path / "checkpoint"
     whole = svmcut.dask.LinearSVM(client=client).fit(blocks, TWO)

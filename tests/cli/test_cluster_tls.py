@@ -41,12 +41,7 @@ def test_nobody_without_a_certificate_trains_and_those_with_one_have_the_bytes(t
     with cluster(tmp_path, 2, tmp_path) as there:
         assert there.address.startswith("tls://127.0.0.1:")
         words = [
-            "--scheduler",
-            there.address,
-            "--report",
-            "report",
-            tmp_path / "part-*.dat",
-            "model",
+            *("--scheduler", there.address, "--report", "report", tmp_path / "part-*.dat", "model"),
         ]
         plain = ["--scheduler", there.address.replace("tls", "tcp"), *words[2:]]
         required = {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"}

@@ -236,6 +236,7 @@ def test_an_error_of_a_file_keeps_its_place(client, tmp_path):
         svmcut.dask.train(client, tmp_path / "part-*.dat")
 
 
+@pytest.mark.slow
 def test_a_file_that_a_worker_does_not_see_is_told_once_with_its_address(tmp_path):
     written(tmp_path, lines(), 4)
     gone = tmp_path / "gone.dat"
@@ -285,14 +286,7 @@ def test_another_svmcut_on_a_worker_is_refused(client, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_the_benchmark_holds_both_certificates_together(tmp_path):
     words = [
-        "--rows",
-        "2000",
-        "--parts",
-        "4",
-        "--gap",
-        "0.1",
-        "--repeat",
-        "1",
+        *("--rows", "2000", "--parts", "4", "--gap", "0.1", "--repeat", "1"),
     ]  # a fork of Dask's threads lacks them
     line = [sys.executable, str(BENCHMARKS / "workers.py"), *words]
     done = subprocess.run(
@@ -319,14 +313,8 @@ def test_learn_on_workers(client, tmp_path, capsys):
     address = client.scheduler.address
     line = (
         "svmcut learn",
-        "--scheduler",
-        address,
-        "--gap",
-        "0.1",
-        tmp_path / "part-*.dat",
-        model,
-        "--report",
-        report,
+        *("--scheduler", address, "--gap", "0.1", tmp_path / "part-*.dat", model),
+        *("--report", report),
     )
     assert call(*line) == 0, capsys.readouterr().err
     found = json.loads(report.read_text())
@@ -366,6 +354,7 @@ def test_classify_on_workers(client, tmp_path, capsys):
     assert call(*line[:-1], tmp_path) == 2 and "are the same file" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_no_byte(client, tmp_path):
     paths, seen = written(tmp_path, lines(), 5), []
 

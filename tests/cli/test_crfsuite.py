@@ -70,14 +70,7 @@ def test_both_faces_write_and_read_the_same_files(tmp_path, sentences, capsys):
     (tmp_path / "test").write_text(text_of(test, right))
     run(
         tmp_path,
-        *LEARN,
-        "--solver",
-        "cutting-plane",
-        "--example-cost",
-        "0.1",
-        "--gap",
-        "0.1",
-        "@train",
+        *(*LEARN, "--solver", "cutting-plane", "--example-cost", "0.1", "--gap", "0.1", "@train"),
         "@model",
     )
     machine = ChainSVM(0.1, tol=0.1, solver="cutting-plane").fit(X, y)
@@ -87,15 +80,7 @@ def test_both_faces_write_and_read_the_same_files(tmp_path, sentences, capsys):
     run(
         tmp_path,
         "classify",
-        "-v",
-        "0",
-        "--input",
-        "crfsuite",
-        "--report",
-        "@report",
-        "@test",
-        "@model",
-        "@tags",
+        *("-v", "0", "--input", "crfsuite", "--report", "@report", "@test", "@model", "@tags"),
     )
     predicted = [
         block.split("\n") for block in (tmp_path / "tags").read_text().strip("\n").split("\n\n")
@@ -135,14 +120,8 @@ def test_a_path_is_measured_on_a_file_with_names_of_its_own_and_goes_on_from_a_c
     (tmp_path / "train").write_text(text_of(X[:30], y[:30]))
     (tmp_path / "test").write_text("new\tunknown\n\n" + text_of(test[:20], right[:20]))
     words = [
-        "--example-cost",
-        "0.01,0.1",
-        "--gap",
-        "0.2",
-        "--validate",
-        "@test",
-        "--select",
-        "token-error",
+        *("--example-cost", "0.01,0.1", "--gap", "0.2", "--validate", "@test"),
+        *("--select", "token-error"),
     ]
     assert run(tmp_path, *LEARN, *words, "--report", "@report", "@train", "@model") == 0
     report = json.loads((tmp_path / "report").read_text())
@@ -153,15 +132,7 @@ def test_a_path_is_measured_on_a_file_with_names_of_its_own_and_goes_on_from_a_c
     run(
         tmp_path,
         "classify",
-        "-v",
-        "0",
-        "--input",
-        "crfsuite",
-        "--report",
-        "@tested",
-        "@test",
-        "@model",
-        "@tags",
+        *("-v", "0", "--input", "crfsuite", "--report", "@tested", "@test", "@model", "@tags"),
     )
     tested = json.loads((tmp_path / "tested").read_text())
     assert tested["token_error"] == best["validation"]["token_error"]

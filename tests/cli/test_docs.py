@@ -175,13 +175,7 @@ def test_report_keys_of_sequences_are_documented(tmp_path):
     learned = json.loads(Path(report).read_text())
     classify = [
         "classify",
-        "-v",
-        "0",
-        "--report",
-        report,
-        data,
-        f"{model}.1",
-        str(tmp_path / "tags"),
+        *("-v", "0", "--report", report, data, f"{model}.1", str(tmp_path / "tags")),
     ]
     assert main(classify) == 0
     keys = [*learned, *json.loads(Path(report).read_text()), *learned["path"][0]["training"]]

@@ -38,13 +38,7 @@ def token_error(files, model="model"):
     assert (
         call(
             "svmcut classify",
-            "-v",
-            0,
-            "--report",
-            files / "c",
-            files / "test",
-            files / model,
-            files / "tags",
+            *("-v", 0, "--report", files / "c", files / "test", files / model, files / "tags"),
         )
         == 0
     )
@@ -61,18 +55,8 @@ def test_sampled_cuts_are_judged_by_the_digits_of_their_file(files):
     cuts."""
     words = (
         LEARN,
-        "--example-cost",
-        1e5,
-        "-t",
-        1,
-        "-d",
-        1,
-        "-s",
-        1e3,
-        "--solver",
-        "sampled-cuts",
-        "--gap",
-        1e-4,
+        *("--example-cost", 1e5, "-t", 1, "-d", 1, "-s", 1e3, "--solver", "sampled-cuts"),
+        *("--gap", 1e-4),
     )
     assert call(*words, "--epochs", 1, files / "train", files / "model") == 2
     call(*words, "--max-iterations", 30, "--report", files / "r", files / "train", files / "model")
@@ -84,20 +68,8 @@ def test_a_file_that_is_worse_than_no_weights_has_none(files):
     """Of eight digits nothing is left where products are of 1e14 and C is large."""
     words = (
         LEARN,
-        "--example-cost",
-        1e3,
-        "-t",
-        1,
-        "-d",
-        3,
-        "-s",
-        1e3,
-        "-r",
-        1,
-        "--gap",
-        1e-3,
-        "--max-iterations",
-        3,
+        *("--example-cost", 1e3, "-t", 1, "-d", 3, "-s", 1e3, "-r", 1, "--gap", 1e-3),
+        *("--max-iterations", 3),
     )
     assert call(*words, "--report", files / "r", files / "train", files / "model") == 3
     report = json.loads((files / "r").read_text())
@@ -149,15 +121,8 @@ def test_the_original_command_line_writes_the_same_model(files):
 
 def test_a_path_is_measured_on_a_validation_file(files):
     options = (
-        "--example-cost",
-        "0.01,1",
-        *RBF,
-        "--gap",
-        0.1,
-        "--validate",
-        files / "test",
-        "--select",
-        "token_error",
+        *("--example-cost", "0.01,1", *RBF, "--gap", 0.1, "--validate", files / "test"),
+        *("--select", "token_error"),
     )
     assert call(LEARN, *options, "--report", files / "r", files / "train", files / "model") == 0
     rows = json.loads((files / "r").read_text())["path"]

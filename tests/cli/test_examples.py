@@ -108,6 +108,7 @@ def test_unbalanced(tmp_path):
     assert roc[2] > max(roc[:2]) + 1
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("environment", "c"), [({}, "0.3"), ({"SLURM_ARRAY_TASK_ID": "1"}, "0.03")]
 )
@@ -154,6 +155,7 @@ def test_tagging(tmp_path):
     assert len((tmp_path / "tagging.tags").read_text().splitlines()) == report["tokens"]
 
 
+@pytest.mark.slow
 def test_tagging_by_name(tmp_path):
     out = run("tagging_by_name.sh", tmp_path, *sets("tags"))
     assert float(re.search(r"Token error +(\S+) %", out)[1]) < 13
@@ -164,6 +166,7 @@ def test_tagging_by_name(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_label_sets(tmp_path):
     out = run("label_sets.sh", tmp_path, *sets("labels"))
     assert len(out.splitlines()) == 6

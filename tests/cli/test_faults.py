@@ -280,16 +280,7 @@ def test_row10_queries_without_pairs_count_and_cost_nothing(loss, capsys):
     for name, factor in (("pairs.dat", 1), ("more.dat", 1 if loss == "pairs" else 3)):
         call(
             "svmcut rank",
-            "-c",
-            factor,
-            "-l",
-            loss,
-            "--gap",
-            "1e-9",
-            "--report",
-            "report",
-            name,
-            "out",
+            *("-c", factor, "-l", loss, "--gap", "1e-9", "--report", "report", name, "out"),
         )
         with open("report", encoding="ascii") as file:
             documents.append(json.load(file))

@@ -22,16 +22,8 @@ from svmcut.spec.schemas import state_classes
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and locks of POSIX")
 
 OPTIONS = (
-    "-v",
-    "0",
-    "-c",
-    "1000",
-    "--gap",
-    "1e-6",
-    "--solver",
-    "cutting-plane",
-    "--checkpoint",
-    "state",
+    *("-v", "0", "-c", "1000", "--gap", "1e-6", "--solver", "cutting-plane"),
+    *("--checkpoint", "state"),
 )
 EVERY = ("--checkpoint-every", "0")
 

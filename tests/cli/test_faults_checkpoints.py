@@ -26,16 +26,8 @@ SOLVERS = {
     "newton": ("--solver", "newton", "--example-cost", "1", "--gap", "1e-9"),
     "smo": ("-t", "2", "-g", "0.05", "--solver", "smo", "--example-cost", "100"),
     "sampled-cuts": (
-        "-t",
-        "2",
-        "-g",
-        "0.05",
-        "--solver",
-        "sampled-cuts",
-        "--example-cost",
-        "1",
-        "--basis",
-        "600",
+        *("-t", "2", "-g", "0.05", "--solver", "sampled-cuts", "--example-cost", "1"),
+        *("--basis", "600"),
     ),
     "path": ("--solver", "cutting-plane", "--example-cost", "1,10,100", "--gap", "1e-5"),
 }
@@ -44,12 +36,7 @@ STRUCTURED = {
     "sequence, bcfw": ("sequence", "--solver", "bcfw", "--example-cost", "1", "--gap", "1e-4"),
     "sequence, path": (
         "sequence",
-        "--solver",
-        "cutting-plane",
-        "--example-cost",
-        "0.1,1",
-        "--gap",
-        "1e-2",
+        *("--solver", "cutting-plane", "--example-cost", "0.1,1", "--gap", "1e-2"),
     ),
     "sequence, ssg": ("sequence", "--solver", "ssg", "--example-cost", "0.1", "--gap", "0.1"),
     "sequence, gdmm": ("sequence", "--solver", "gdmm", "--example-cost", "1", "--gap", "1e-2"),
@@ -57,12 +44,7 @@ STRUCTURED = {
     "multilabel, bcfw": ("multilabel", "--solver", "bcfw", "--example-cost", "1", "--gap", "1e-3"),
     "multilabel, path": (
         "multilabel",
-        "--solver",
-        "cutting-plane",
-        "--example-cost",
-        "0.1,1",
-        "--gap",
-        "1e-2",
+        *("--solver", "cutting-plane", "--example-cost", "0.1,1", "--gap", "1e-2"),
     ),
 }
 
@@ -170,19 +152,8 @@ def test_row25_other_structured_examples_are_named(rng, task):
     """What is learnt counts too: the features are those of before."""
     structured(rng)
     words = (
-        "--task",
-        task,
-        "--example-cost",
-        "1",
-        "--solver",
-        "cutting-plane",
-        "--max-iterations",
-        "3",
-        "--gap",
-        "1e-3",
-        "--checkpoint",
-        "state",
-        f"train.{task}",
+        *("--task", task, "--example-cost", "1", "--solver", "cutting-plane"),
+        *("--max-iterations", "3", "--gap", "1e-3", "--checkpoint", "state", f"train.{task}"),
         "model",
     )
     assert learn(*words).returncode == 3
@@ -252,13 +223,7 @@ def test_row22_usr1_writes_a_checkpoint_and_training_goes_on():
         signal.SIGUSR1,
         3,
         "learn",
-        *options,
-        "--checkpoint",
-        "state",
-        "--max-iterations",
-        "9",
-        "train",
-        "m",
+        *(*options, "--checkpoint", "state", "--max-iterations", "9", "train", "m"),
     )
     assert done.returncode == 3
     assert os.path.exists("state.1")  # that of the signal; the newest is that of the limit
@@ -283,33 +248,15 @@ def paused(*words):
     """Leaves a checkpoint of a run that is not at its end."""
     assert (
         learn(
-            "-c",
-            "1000",
-            "--gap",
-            "1e-6",
-            "--solver",
-            "cutting-plane",
-            "--max-iterations",
-            "5",
-            "--checkpoint",
-            "state",
-            *words,
-            "train",
-            "m",
+            *("-c", "1000", "--gap", "1e-6", "--solver", "cutting-plane", "--max-iterations", "5"),
+            *("--checkpoint", "state", *words, "train", "m"),
         ).returncode
         == 3
     )
 
 
 RESUME = (
-    "-c",
-    "1000",
-    "--gap",
-    "1e-6",
-    "--solver",
-    "cutting-plane",
-    "--checkpoint",
-    "state",
+    *("-c", "1000", "--gap", "1e-6", "--solver", "cutting-plane", "--checkpoint", "state"),
     "--resume",
 )
 

@@ -179,19 +179,8 @@ def test_equal_inputs_and_what_is_no_regular_file_are_free():
     assert (
         call(
             "svmcut learn",
-            *LEARN,
-            "--validate",
-            "two",
-            "--report",
-            null,
-            "--trace",
-            null,
-            "-a",
-            null,
-            "two",
-            null,
-            "--solver",
-            "cutting-plane",
+            *(*LEARN, "--validate", "two", "--report", null, "--trace", null, "-a", null, "two"),
+            *(null, "--solver", "cutting-plane"),
         )
         == 0
     )

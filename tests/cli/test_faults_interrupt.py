@@ -49,15 +49,8 @@ def test_row24_before_the_first_look_the_point_reached_is_written(
     done = subprocess.run(
         [
             sys.executable,
-            "-c",
-            FIRST_LOOK,
-            "svmcut learn",
-            *options,
-            *checkpoint,
-            "noisy",
-            "out",
-            "--report",
-            "report",
+            *("-c", FIRST_LOOK, "svmcut learn", *options, *checkpoint, "noisy", "out"),
+            *("--report", "report"),
         ],
         env=environment,
         capture_output=True,

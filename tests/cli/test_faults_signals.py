@@ -83,17 +83,7 @@ def signalled(program, number, twice=False):
     environment = os.environ | {"PYTHONPATH": os.path.dirname(os.path.dirname(__file__))}
     line = [
         sys.executable,
-        "-c",
-        code,
-        program,
-        "-c",
-        "1000",
-        "-e",
-        "1e-6",
-        "-w",
-        "3",
-        "noisy",
-        "out",
+        *("-c", code, program, "-c", "1000", "-e", "1e-6", "-w", "3", "noisy", "out"),
     ]
     return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
 
@@ -203,18 +193,7 @@ def moment(*words, module="", action="pass", before="pass"):
     code = MOMENT.format(module, action, before)
     line = [
         sys.executable,
-        "-c",
-        code,
-        "learn",
-        "-v",
-        "0",
-        "-w",
-        "3",
-        "-c",
-        "1000",
-        "--gap",
-        "1e-3",
-        *words,
+        *("-c", code, "learn", "-v", "0", "-w", "3", "-c", "1000", "--gap", "1e-3", *words),
     ]
     return subprocess.run([*line, "noisy", "out"], capture_output=True, text=True, timeout=TIMEOUT)
 
@@ -265,13 +244,7 @@ def test_row24_an_interrupt_ends_a_path_with_a_limit_of_iterations(noisy):
     environment = os.environ | {"PYTHONPATH": os.path.dirname(os.path.dirname(__file__))}
     words = (
         "svmcut learn",
-        *PATH,
-        "--max-iterations",
-        "90",
-        "--checkpoint",
-        "state",
-        "noisy",
-        "out",
+        *(*PATH, "--max-iterations", "90", "--checkpoint", "state", "noisy", "out"),
     )
     done = subprocess.run(
         [sys.executable, "-c", code, *words], env=environment, capture_output=True, text=True
@@ -301,14 +274,7 @@ def test_limits_along_a_path(noisy, capsys):
     assert len(warnings) == 3 and all("stopped by a limit, gap " in line for line in warnings)
     assert warnings[-1].endswith("; a run with --checkpoint FILE can go on")
     words = (
-        *PATH,
-        "--max-iterations",
-        "2",
-        "--time-limit",
-        "1e-9",
-        "--checkpoint",
-        "state",
-        "noisy",
+        *(*PATH, "--max-iterations", "2", "--time-limit", "1e-9", "--checkpoint", "state", "noisy"),
         "late",
     )
     assert call("svmcut learn", *words) == 3

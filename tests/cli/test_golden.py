@@ -15,11 +15,7 @@ def check(shared, pattern, *options, folder=BIN):
     command = [
         sys.executable,
         shared / "golden" / "check.py",
-        "--bin",
-        folder,
-        "--only",
-        pattern,
-        *options,
+        *("--bin", folder, "--only", pattern, *options),
     ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

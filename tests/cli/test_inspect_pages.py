@@ -108,12 +108,7 @@ def test_curves_scores_and_convergence(capsys):
         == 0
     )
     given = (
-        "--data",
-        DATA / "breast_cancer.test",
-        "--trace",
-        "trace",
-        "--report",
-        "report.json",
+        *("--data", DATA / "breast_cancer.test", "--trace", "trace", "--report", "report.json"),
         "model",
     )
     capsys.readouterr()
@@ -143,14 +138,7 @@ def test_a_square_of_transitions():
     assert (
         call(
             "svmcut learn",
-            "-v",
-            0,
-            "--task",
-            "sequence",
-            "--gap",
-            0.2,
-            DATA / "tags.train",
-            "model",
+            *("-v", 0, "--task", "sequence", "--gap", 0.2, DATA / "tags.train", "model"),
         )
         == 0
     )

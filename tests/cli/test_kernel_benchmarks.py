@@ -165,11 +165,7 @@ def test_with_all_points_a_subspace_has_the_exact_objective(tmp_path):
         tmp_path,
         "kernel.py",
         f"wine={WINE[0]},{WINE[1]}:2:0.1",
-        "--rank",
-        119,
-        "--repeats",
-        1,
-        "--cpu",
+        *("--rank", 119, "--repeats", 1, "--cpu"),
     )
     objectives = {}
     for line in lines[1:]:

@@ -118,12 +118,7 @@ def test_budget_is_recorded_and_drawn(tmp_path, draw):
         "budget",
         "budget.csv",
         text,
-        "-B",
-        5,
-        20,
-        "--epochs",
-        3,
-        "--peers",
+        *("-B", 5, 20, "--epochs", 3, "--peers"),
     )
     found = rows_of(tmp_path / "budget.csv")
     assert [row["epoch"] for row in found if (row["curve"], row["budget"]) == ("bsca", "20")] == [

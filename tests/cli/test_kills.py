@@ -31,15 +31,7 @@ LEARN = {
     "smo": (*RBF, "--solver", "smo", "--example-cost", "100"),
     "kernel cuts": (*RBF, "--solver", "cutting-plane", "--example-cost", "1", "--gap", "1e-3"),
     "subspace": (
-        *RBF,
-        "--solver",
-        "subspace",
-        "--basis",
-        "600",
-        "--example-cost",
-        "1",
-        "--gap",
-        "1e-3",
+        *(*RBF, "--solver", "subspace", "--basis", "600", "--example-cost", "1", "--gap", "1e-3"),
     ),
     "sampled-cuts": (*RBF, "--solver", "sampled-cuts", "--example-cost", "1"),
     "constant-cuts": (*RBF, "--solver", "constant-cuts", "--example-cost", "1"),
@@ -53,45 +45,23 @@ LEARN = {
 }
 SEQUENCE = {
     "sequence, cutting-plane": (
-        "--solver",
-        "cutting-plane",
-        "--example-cost",
-        "0.1,1",
-        "--gap",
-        "1e-2",
+        *("--solver", "cutting-plane", "--example-cost", "0.1,1", "--gap", "1e-2"),
     ),
     "sequence, bcfw": ("--solver", "bcfw", "--example-cost", "1", "--gap", "1e-4"),
     "sequence, gdmm": ("--solver", "gdmm", "--example-cost", "1", "--gap", "1e-2"),
     "sequence, ssg": ("--solver", "ssg", "--example-cost", "0.1", "--gap", "0.1"),
     "sequence, kernel cuts": (
-        *RBF,
-        "--solver",
-        "cutting-plane",
-        "--example-cost",
-        "1",
-        "--gap",
-        "0.1",
+        *(*RBF, "--solver", "cutting-plane", "--example-cost", "1", "--gap", "0.1"),
     ),
     "sequence, kernel sampled": (
-        *RBF,
-        "--solver",
-        "sampled-cuts",
-        "--example-cost",
-        "1",
-        "--gap",
-        "0.1",
+        *(*RBF, "--solver", "sampled-cuts", "--example-cost", "1", "--gap", "0.1"),
     ),
 }
 MULTILABEL = {
     "multilabel, gdmm": ("--solver", "gdmm", "--example-cost", "1", "--gap", "1e-3"),
     "multilabel, bcfw": ("--solver", "bcfw", "--example-cost", "1", "--gap", "1e-3"),
     "multilabel, cutting-plane": (
-        "--solver",
-        "cutting-plane",
-        "--example-cost",
-        "0.1,1",
-        "--gap",
-        "1e-2",
+        *("--solver", "cutting-plane", "--example-cost", "0.1,1", "--gap", "1e-2"),
     ),
 }
 FAMILIES = {

@@ -107,16 +107,8 @@ def test_validation_and_training_measures_go_by_the_labels_of_the_model():
         put("train", pair)
         put("test", pair, "breast_cancer.test")
         learn(
-            "-c",
-            "0.1,1",
-            "--validate",
-            "test",
-            "--select",
-            "f1",
-            "--report",
-            "report.json",
-            "train",
-            "model",
+            *("-c", "0.1,1", "--validate", "test", "--select", "f1", "--report", "report.json"),
+            *("train", "model"),
         )
         path = json.loads(Path("report.json").read_text())["path"]
         found.append([(row["training"], row["validation"]) for row in path])

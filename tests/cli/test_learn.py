@@ -120,16 +120,8 @@ def test_a_path_keeps_the_best_model_by_a_measure(folder, rng):
     write_rows(folder / "validation", *dense_rows(rng, 80))
     status, output = call(
         "learn",
-        "--example-cost",
-        "0.0001,0.1,1",
-        "--validate",
-        "validation",
-        "--select",
-        "error_rate",
-        "--report",
-        "report",
-        "train",
-        "model",
+        *("--example-cost", "0.0001,0.1,1", "--validate", "validation", "--select", "error_rate"),
+        *("--report", "report", "train", "model"),
     )
     path = report(folder)["path"]
     errors = [row["validation"]["error_rate"] for row in path]
@@ -283,15 +275,7 @@ def test_the_trace_has_a_line_an_iteration_and_its_gap_closes(folder):
 def test_multipliers_are_written_one_a_cut_and_sum_to_at_most_c(folder):
     call(
         "learn",
-        "-c",
-        2,
-        "-a",
-        "alphas",
-        "--solver",
-        "cutting-plane",
-        "--report",
-        "report",
-        "train",
+        *("-c", 2, "-a", "alphas", "--solver", "cutting-plane", "--report", "report", "train"),
         "model",
     )
     values = np.loadtxt(folder / "alphas")
@@ -341,15 +325,7 @@ def test_quiet_training_says_nothing(folder):
 def test_progress_goes_to_stderr_on_request_only(folder):
     words = [
         sys.executable,
-        "-m",
-        "svmcut.cli.start",
-        "learn",
-        "-c",
-        "1",
-        "-v",
-        "0",
-        "train",
-        "model",
+        *("-m", "svmcut.cli.start", "learn", "-c", "1", "-v", "0", "train", "model"),
     ]
     quiet = subprocess.run(words, capture_output=True, text=True)
     loud = subprocess.run([*words, "--progress"], capture_output=True, text=True)

@@ -51,28 +51,12 @@ def refusal(*words):
 def test_model_report_and_scores_belong_together(folder, kernel, words, free_bias):
     path, X, y = folder
     options = (
-        "-t",
-        kernel.number,
-        "-g",
-        kernel.gamma,
-        "-d",
-        kernel.degree,
-        "-s",
-        kernel.scale,
-        "-r",
-        kernel.offset,
+        *("-t", kernel.number, "-g", kernel.gamma, "-d", kernel.degree, "-s", kernel.scale),
+        *("-r", kernel.offset),
     )
     status, _ = call(
         "learn",
-        "--example-cost",
-        2,
-        *options,
-        *words,
-        "-e",
-        1e-6,
-        "--report",
-        "report",
-        "train",
+        *("--example-cost", 2, *options, *words, "-e", 1e-6, "--report", "report", "train"),
         "model",
     )
     report = json.loads((path / "report").read_text())

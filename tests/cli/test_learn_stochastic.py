@@ -86,16 +86,8 @@ def test_epochs_nu_average_sampling_and_seed_have_an_effect(folder):
             assert report["stochastic"]["nu"] == pytest.approx(0.1)
     for sampling in ("shuffled", "independent"):
         call(
-            "--example-cost",
-            1,
-            "--solver",
-            "sdca",
-            "--epochs",
-            1,
-            "--sampling",
-            sampling,
-            "train",
-            "model",
+            *("--example-cost", 1, "--solver", "sdca", "--epochs", 1, "--sampling", sampling),
+            *("train", "model"),
         )
         texts[sampling] = (folder[0] / "model").read_bytes()
     assert len(set(texts.values())) == len(texts)
@@ -165,16 +157,7 @@ def test_one_class_needs_no_free_bias(folder):
     run = subprocess.run(
         [
             sys.executable,
-            "-m",
-            "svmcut.cli.start",
-            "learn",
-            "-t",
-            "2",
-            "-c",
-            "1",
-            "--solver",
-            "sbp",
-            "one",
+            *("-m", "svmcut.cli.start", "learn", "-t", "2", "-c", "1", "--solver", "sbp", "one"),
             "model",
         ],
         capture_output=True,

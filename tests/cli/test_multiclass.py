@@ -248,14 +248,7 @@ def test_threads_and_a_run_that_goes_on_change_no_byte(way, solver, kernel):
     assert "is of another run: --bias was None and is 0.0" in refused
     # the same run, whichever of labels and option names it
     learn(
-        *words,
-        *kept,
-        "--resume",
-        "--task",
-        "multiclass",
-        "--max-iterations",
-        4,
-        "train",
+        *(*words, *kept, "--resume", "--task", "multiclass", "--max-iterations", 4, "train"),
         "model",
         status=3,
     )
@@ -295,22 +288,8 @@ def test_python_names_the_task_by_the_same_rule(rows):
 @pytest.mark.parametrize("way", ["one-vs-rest", "one-vs-one"])
 def test_classes_with_a_kernel_from_the_file_to_the_table(way):
     report = learnt(
-        "-t",
-        2,
-        "-g",
-        0.3,
-        "--solver",
-        "smo",
-        "--multiclass",
-        way,
-        "-c",
-        "1000,40000",
-        "--validate",
-        "test",
-        "--select",
-        "accuracy",
-        "train",
-        "model",
+        *("-t", 2, "-g", 0.3, "--solver", "smo", "--multiclass", way, "-c", "1000,40000"),
+        *("--validate", "test", "--select", "accuracy", "train", "model"),
     )
     assert report["task"] == "multiclass" and report["solver"] == "smo" and report["warnings"] == []
     machines, paired = report["machines"], way == "one-vs-one"
@@ -415,18 +394,7 @@ def test_the_names_of_svm_multiclass(rows, capsys):
     assert (
         call(
             "svm_multiclass_learn",
-            "-c",
-            3,
-            "-e",
-            "0.001",
-            "-a",
-            "alphas",
-            "-l",
-            0,
-            "--x",
-            1,
-            "halves",
-            "new",
+            *("-c", 3, "-e", "0.001", "-a", "alphas", "-l", 0, "--x", 1, "halves", "new"),
         )
         == 0
     )

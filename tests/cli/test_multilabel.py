@@ -86,17 +86,8 @@ def test_the_report_is_that_of_the_written_objective(folder):
     call(*LEARN, "--example-cost", 0.5, "--gap", 1e-3, "--report", "b", "train", "m2")
     assert (folder / "m1").read_bytes() == (folder / "m2").read_bytes()
     call(
-        *LEARN,
-        "--example-cost",
-        0.5,
-        "--gap",
-        1e-3,
-        "--pairs",
-        "none",
-        "--report",
-        "c",
-        "train",
-        "m3",
+        *(*LEARN, "--example-cost", 0.5, "--gap", 1e-3, "--pairs", "none", "--report", "c"),
+        *("train", "m3"),
     )
     a, c = (json.loads((folder / name).read_text()) for name in "ac")
     assert a["primal"] < c["primal"]

@@ -29,9 +29,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_row23_changed_checkpoints_train_or_are_refused_in_one_line():
-    findings, ends = mutants.attack(50, seed=5, names=FEW)
+    findings, ends = mutants.attack(30, seed=5, names=FEW)
     assert findings == []
-    assert ends[1] > 12, "few were refused: what was changed?"
+    assert ends[1] > 7, "few were refused: what was changed?"
 
 
 @pytest.mark.slow

@@ -191,24 +191,8 @@ def test_leaving_one_out_by_bounds_and_by_training_every_row_in_doubt(capsys, ke
 @pytest.mark.parametrize(
     "options",
     [
-        "-x 1 -i 1",
-        "-z x",
-        "-c -1",
-        "-j -1",
-        "-e 0",
-        "-e -1",
-        "-q 1",
-        "-n 20",
-        "-p 1.5",
-        "-k 101",
-        "-k -1",
-        "-Z 1",
-        "-t 5",
-        "-t -1",
-        "-c one",
-        "-d -1",
-        "--what 1",
-        "-c",
+        *("-x 1 -i 1", "-z x", "-c -1", "-j -1", "-e 0", "-e -1", "-q 1", "-n 20", "-p 1.5"),
+        *("-k 101", "-k -1", "-Z 1", "-t 5", "-t -1", "-c one", "-d -1", "--what 1", "-c"),
     ],
 )
 def test_options_that_are_refused(folder, capsys, options):
@@ -221,16 +205,7 @@ def test_options_that_are_refused(folder, capsys, options):
 
 def test_options_that_are_not(folder):
     for options in (
-        "-o 0",
-        "-o 3",
-        "-b 2",
-        "-m 1",
-        "-h 4",
-        "-f 3",
-        "-# 0",
-        "-q 2",
-        "-n 0",
-        "-d 0 -t 1",
+        *("-o 0", "-o 3", "-b 2", "-m 1", "-h 4", "-f 3", "-# 0", "-q 2", "-n 0", "-d 0 -t 1"),
     ):
         assert call("svm_learn", "-v", "0", "-c", "1", *options.split(), "train", "model") == 0, (
             options
@@ -283,11 +258,7 @@ def test_models_that_svm_classify_reads_and_those_it_does_not(folder, capsys):
         assert (
             call(
                 "svmcut learn",
-                "-v",
-                "0",
-                "-t",
-                kernel,
-                "--solver",
+                *("-v", "0", "-t", kernel, "--solver"),
                 "auto" if kernel == "0" else "smo",
                 "--example-cost",
                 "1",

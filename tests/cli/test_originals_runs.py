@@ -145,17 +145,7 @@ def test_one_class_trains_to_its_optimum(number, loss, sign, folder, rng, capsys
         assert (
             call(
                 "svm_perf_learn",
-                *words,
-                "-w",
-                "1",
-                "-p",
-                "2",
-                "-o",
-                "1",
-                "-v",
-                "0",
-                "one",
-                "squared",
+                *(*words, "-w", "1", "-p", "2", "-o", "1", "-v", "0", "one", "squared"),
             )
             == 0
         )

@@ -134,11 +134,7 @@ def test_refusals_of_classifiers(program, capsys, monkeypatch):
     lines = [
         "",
         "rows",
-        "-v",
-        "-v x rows linear",
-        "-f 1 rows linear",
-        "--z 1 rows linear",
-        "--b -1 rows chain",
+        *("-v", "-v x rows linear", "-f 1 rows linear", "--z 1 rows linear", "--b -1 rows chain"),
     ]
     lines += [
         f"{rows} {model}"

@@ -318,13 +318,7 @@ def test_what_ends_training_before_leaves_the_model_without(monkeypatch, capsys)
     assert Path("model").read_bytes() == Path("plain").read_bytes()
     assert json.loads(Path("report").read_text())["stopped_by"] == "interrupt"
     learn(
-        "--probability",
-        "--max-iterations",
-        "2",
-        "--solver",
-        "cutting-plane",
-        "pairs",
-        "model",
+        *("--probability", "--max-iterations", "2", "--solver", "cutting-plane", "pairs", "model"),
         status=3,
     )
     assert read_model("model").sigmoid not in (None, LOG_ODDS)

@@ -67,15 +67,7 @@ def learnt(*words):
 def test_regression_reaches_the_optimum_and_its_model_predicts(folder, solver):
     _, y, _ = folder
     report = learnt(
-        "--task",
-        "regression",
-        "-c",
-        0.5,
-        "--tube",
-        truth.TUBE,
-        "--solver",
-        solver,
-        "train",
+        *("--task", "regression", "-c", 0.5, "--tube", truth.TUBE, "--solver", solver, "train"),
         "model",
     )
     minimum = optimum()
@@ -112,20 +104,8 @@ def test_regression_with_a_kernel_reaches_the_optimum_and_its_model_predicts(fol
         used = v > 0
         y_v = y[used]
         report = learnt(
-            "--task",
-            "regression",
-            "-c",
-            2,
-            "-t",
-            2,
-            "-g",
-            0.1,
-            "--tube",
-            truth.TUBE,
-            *words,
-            *given,
-            "train",
-            "model",
+            *("--task", "regression", "-c", 2, "-t", 2, "-g", 0.1, "--tube", truth.TUBE, *words),
+            *(*given, "train", "model"),
         )
         assert report["converged"] and report["relative_gap"] <= 1e-3
         assert report["dual"] <= best * (1 + 1e-6) and best * (1 - 1e-6) <= report["primal"]

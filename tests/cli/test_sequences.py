@@ -182,15 +182,7 @@ SCALED = [
 def test_other_risks_from_file_to_tags(files, capsys, options, loss, number):
     learn = (
         LEARNERS[0],
-        "-c",
-        30,
-        *options,
-        "--gap",
-        0.01,
-        "--report",
-        files / "r",
-        "-a",
-        files / "alphas",
+        *("-c", 30, *options, "--gap", 0.01, "--report", files / "r", "-a", files / "alphas"),
     )
     assert call(*learn, files / "train", files / "model") == 0
     learned = report_of(files / "r")

@@ -103,7 +103,7 @@ def viterbi(X, emissions, transitions):
     return tags[::-1]
 
 
-@pytest.mark.every(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 def test_a_sequence_of_100_000_tokens(classifier, rng):
     """The tags are those of a slow Viterbi from the numbers of the model file."""

@@ -239,18 +239,8 @@ def test_costs_of_validation_and_test_files_have_no_effect(capsys):
         assert (
             call(
                 "svmcut learn",
-                "-v",
-                "0",
-                "-c",
-                "1",
-                "-l",
-                "f1",
-                "--validate",
-                name,
-                "--report",
-                f"{name}.json",
-                "train",
-                "model",
+                *("-v", "0", "-c", "1", "-l", "f1", "--validate", name, "--report", f"{name}.json"),
+                *("train", "model"),
             )
             == 0
         )
@@ -270,16 +260,8 @@ def test_a_run_is_resumed_with_its_own_weights_alone(capsys):
     given("classification", v[::-1], "others")
     words = (
         "svmcut learn",
-        "-c",
-        "100",
-        "-v",
-        "0",
-        "--gap",
-        "1e-5",
-        "--solver",
-        "cutting-plane",
-        "--checkpoint",
-        "state",
+        *("-c", "100", "-v", "0", "--gap", "1e-5", "--solver", "cutting-plane"),
+        *("--checkpoint", "state"),
     )
     assert call(*words, "--max-iterations", "2", "--weights", "weights", "train", "model") == 3
     capsys.readouterr()

@@ -115,16 +115,8 @@ def test_digits_of_the_file_are_looked_at_in_linear_models_too(files):
     )
     write_rows(Path("train"), X.astype(np.float32), y)
     words = (
-        "--example-cost",
-        1e6,
-        "--gap",
-        1e-8,
-        "--solver",
-        "dual-cd",
-        "--report",
-        "report",
-        "train",
-        "model",
+        *("--example-cost", 1e6, "--gap", 1e-8, "--solver", "dual-cd", "--report", "report"),
+        *("train", "model"),
     )
     status = call("svmcut learn", *words)
     with open("report", encoding="ascii") as file:

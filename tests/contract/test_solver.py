@@ -165,14 +165,7 @@ def test_the_contracts_hold_with_osqp_as_the_small_qp():
     folder = Path(__file__).parent
     words = [
         sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--qp",
-        "osqp",
-        str(folder),
+        *("-m", "pytest", "-q", "-p", "no:cacheprovider", "--qp", "osqp", str(folder)),
     ]
     done = subprocess.run(words, cwd=folder.parent.parent, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:]

@@ -119,9 +119,18 @@ def test_same_bytes_for_threads_types_and_copies(classes, Estimator):
         assert bytes_of(clone(machine).fit(other, y)) == expected
     for n_jobs in (2, 4, -1):
         assert bytes_of(clone(machine).set_params(n_jobs=n_jobs).fit(X, y)) == expected
-    for backend in ("threading", "loky"):
-        for found in Parallel(2, backend)(delayed(clone(machine).fit)(X, y) for _ in range(2)):
-            assert bytes_of(found) == expected
+    for found in Parallel(2, "threading")(delayed(clone(machine).fit)(X, y) for _ in range(2)):
+        assert bytes_of(found) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("Estimator", [LinearSVM, PerfClassifier])
+def test_other_processes_fit_the_same_bytes(classes, Estimator):
+    X, y = classes
+    y, machine = y if Estimator is LinearSVM else y == "a", Estimator(random_state=3)
+    expected = bytes_of(machine.fit(X, y))
+    for found in Parallel(2, "loky")(delayed(clone(machine).fit)(X, y) for _ in range(2)):
+        assert bytes_of(found) == expected
 
 
 def test_the_callers_matrix_is_left_alone(classes):

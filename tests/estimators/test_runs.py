@@ -176,10 +176,7 @@ def test_a_users_script_has_types(tmp_path):
     }
     (tmp_path / "script.py").write_text("\n".join(script))
     options = [
-        "--ignore-missing-imports",
-        "--follow-imports=silent",
-        "--cache-dir",
-        str(tmp_path),
+        *("--ignore-missing-imports", "--follow-imports=silent", "--cache-dir", str(tmp_path)),
         "script.py",
     ]
     done = subprocess.run(

@@ -81,14 +81,7 @@ def test_scikit_learn_s_own_tests_pass(tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     command = [
         sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-rx",
-        "-p",
-        "no:cacheprovider",
-        "-W",
-        "ignore",
+        *("-m", "pytest", "-q", "-rx", "-p", "no:cacheprovider", "-W", "ignore"),
     ]
     done = subprocess.run([*command, *FILES], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-6000:]

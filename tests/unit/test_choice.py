@@ -100,7 +100,7 @@ def test_threads_and_stops_change_nothing():
     states = []
     again, _ = choice(folds=3)
     again.run(lambda: states.append(again.state()))
-    for state in (states[0], states[len(states) // 2], states[-1]):
+    for state in (states[0], states[len(states) // 2]):
         resumed, _ = choice(folds=3, state=state)
         resumed.run()
         assert resumed.report() == whole.report()

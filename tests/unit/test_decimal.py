@@ -10,7 +10,8 @@ import pytest
 CSRC = Path(__file__).resolve().parents[2] / "csrc"
 
 
-@pytest.mark.parametrize("define", [[], ["-DSVMCUT_NO_FROM_CHARS"]], ids=["from_chars", "own"])
+@pytest.mark.every(2)
+@pytest.mark.parametrize("define", [["-DSVMCUT_NO_FROM_CHARS"], []], ids=["own", "from_chars"])
 def test_every_road_from_text_to_numbers(tmp_path, define):
     compiler = shutil.which("c++")
     if not compiler:

@@ -37,10 +37,7 @@ def test_models_of_classes_without_marks_have_labels_above_zero_for_positive(tmp
     found = []
     for examples in (folder / "examples", tmp_path / "counts"):
         words = [
-            "--labels",
-            "--report",
-            str(tmp_path / "report"),
-            str(examples),
+            *("--labels", "--report", str(tmp_path / "report"), str(examples)),
             str(folder / "model"),
         ]
         assert main(["classify", "-v", "0", *words, str(tmp_path / "labels")]) == 0

@@ -159,16 +159,8 @@ def test_programs_train_classify_and_inspect(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     words = [
         "learn",
-        "-t",
-        2,
-        "--example-cost",
-        1,
-        "--gap",
-        "1e-4",
-        "--basis-kind",
-        "fourier",
-        "--report",
-        "r",
+        *("-t", 2, "--example-cost", 1, "--gap", "1e-4", "--basis-kind", "fourier"),
+        *("--report", "r"),
     ]
     assert call("svmcut", *words, "train", "model") == 0
     assert "the kernel's minimum is from" in capsys.readouterr().out

@@ -226,16 +226,7 @@ def test_the_executables_train_and_score(rng, tmp_path, monkeypatch, capsys):
     assert (
         call(
             "svm_multiclass_learn",
-            "-c",
-            "2400",
-            "-t",
-            "2",
-            "-g",
-            "0.5",
-            "-e",
-            "0.01",
-            "train",
-            "model",
+            *("-c", "2400", "-t", "2", "-g", "0.5", "-e", "0.01", "train", "model"),
         )
         == 0
     )

@@ -94,11 +94,7 @@ def test_full_disk_at_any_write(tmp_path, limit):
     path.write_bytes(b"old")
     line = [
         sys.executable,
-        "-B",
-        "-c",
-        LIMITED,
-        path,
-        str(limit),
+        *("-B", "-c", LIMITED, path, str(limit)),
     ]  # a byte code cut short would stay
     done = subprocess.run(line, capture_output=True, text=True, check=True)
     assert done.stdout == f"{path}: cannot be written: File too large\n"

@@ -91,11 +91,7 @@ def test_training_reaches_the_optimum_over_all_constraints(name, c, rng, tmp_pat
         assert (
             call(
                 "svm_rank_learn",
-                *words,
-                "-w",
-                algorithm,
-                tmp_path / "train",
-                tmp_path / f"model{algorithm}",
+                *(*words, "-w", algorithm, tmp_path / "train", tmp_path / f"model{algorithm}"),
             )
             == 0
         )
@@ -121,16 +117,7 @@ def test_kernels(words, rng, tmp_path):
     put(tmp_path / "train", X, np.round(X[:, 0] + rng.normal(size=40)), qid)
     status = call(
         "svmcut rank",
-        "-c",
-        0.5,
-        "-p",
-        2,
-        "-v",
-        0,
-        "--report",
-        tmp_path / "report",
-        *words,
-        tmp_path / "train",
+        *("-c", 0.5, "-p", 2, "-v", 0, "--report", tmp_path / "report", *words, tmp_path / "train"),
         tmp_path / "model",
     )
     report = json.loads((tmp_path / "report").read_text())
@@ -151,20 +138,8 @@ def test_certificates_of_many_sets(name, rng, tmp_path):
         put(tmp_path / "train", X, y, qid)
         call(
             "svmcut rank",
-            "-c",
-            c,
-            "-l",
-            name,
-            "-p",
-            2,
-            "-v",
-            0,
-            "--gap",
-            1e-6,
-            "--report",
-            tmp_path / "report",
-            tmp_path / "train",
-            tmp_path / "model",
+            *("-c", c, "-l", name, "-p", 2, "-v", 0, "--gap", 1e-6),
+            *("--report", tmp_path / "report", tmp_path / "train", tmp_path / "model"),
         )
         report = json.loads((tmp_path / "report").read_text())
         if report["primal"] == 0.0:
