@@ -28,7 +28,7 @@ from typing import Any
 from arguments import make_parser
 from workers import PER_ROW, WORDS, generate, on_workers, watch
 
-from svmcut.distributed.engine import connected
+from svmcut.distributed.engine import connect
 
 #: Seconds a nonzero, a number of w in the driver, of two rounds, and of a worker more that vectors
 #: are passed on to.
@@ -52,7 +52,7 @@ def seconds(nonzeros: float, workers: int, threads: int, dim: int = WORDS) -> di
 
 def run(files: list[Path], workers: int, known: dict) -> tuple[int, Any]:
     """Nonzeros, and what an iteration took."""
-    with connected(f"local:{workers}") as client:
+    with connect(f"local:{workers}") as client:
         client.wait_for_workers(workers)
         client.run(watch)
         held: list[int] = []

@@ -175,9 +175,9 @@ def held(dask_worker: Any) -> int:
 def worker(files: list[Path], workers: int, gap: float) -> None:
     """The table of workers."""
     import svmcut.dask
-    from svmcut.distributed.engine import connected
+    from svmcut.distributed.engine import connect
 
-    with connected(f"local:{workers}") as client:
+    with connect(f"local:{workers}") as client:
         client.wait_for_workers(workers)
         client.run(__import__, "svmcut.distributed.work")
         before, rows = client.run(resident, "VmRSS"), {}

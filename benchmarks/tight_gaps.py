@@ -20,7 +20,7 @@ from workers import generate
 
 import svmcut
 import svmcut.dask
-from svmcut.distributed.engine import connected
+from svmcut.distributed.engine import connect
 
 LOSSES = ["error-rate", "squared-hinge", "logistic", "epsilon-insensitive"]
 
@@ -60,7 +60,7 @@ def main() -> None:
         paths, limit = str(folder / "names" / "*"), arguments.time_limit
         own = {"cache": str(folder / "cache"), "example_cost": 1.0, "time_limit": limit}
         svmcut.train(paths, gap=0.5, **own)
-        with connected(f"local:{arguments.workers}") as client:
+        with connect(f"local:{arguments.workers}") as client:
             client.wait_for_workers(arguments.workers)
             for loss in arguments.losses:
                 for gap in arguments.gaps:

@@ -27,7 +27,7 @@ from arguments import make_parser
 
 import svmcut
 import svmcut.dask
-from svmcut.distributed.engine import DaskRows, connected
+from svmcut.distributed.engine import DaskRows, connect
 from svmcut.distributed.oracle import Carried
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, make_driver
@@ -220,7 +220,7 @@ def main() -> None:
             (names / f"{k:04d}").symlink_to(path.resolve())
         pattern = str(names / "*")
         known = {"gap": arguments.gap, "example_cost": 1.0, "cache": str(folder / "cache")}
-        with connected(f"local:{arguments.workers}") as client:
+        with connect(f"local:{arguments.workers}") as client:
             client.wait_for_workers(arguments.workers)
             client.run(watch)
             runs = []
