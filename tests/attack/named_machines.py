@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 
+from attack import by_svm_train
 from attack.in_python import START
 
 #: What stands around the fit of a machine, and how its objectives are formed.
@@ -82,6 +83,17 @@ def named_machine(make):
     X[:, -1] += make.pick(0, 0, 1) * X[:, -1].std()
     facts = {"C": float(f"{10.0 ** rng.uniform(-2, 3):.3g}"), "tol": make.pick(1e-2, 1e-3, 1e-5)}
     facts["K"] = int(make.pick(2, 2, 3))
+    if make.chance(0.2):
+        make.facts, words = facts, by_svm_train.draw(make, facts)
+        labels = "y" if words[1] == "0" else "r"
+        make.words = [
+            *START,
+            "from attack.by_svm_train import wrongs_of",
+            "r, y = y, (y > np.median(y)).astype(int)",
+            f"wrong = wrongs_of({words}, X, {labels}, {facts['C']}, {facts['tol']})",
+            'json.dump(wrong, open("report", "w"))',
+        ]
+        return X, r.tolist(), None
     line, values, most, own = _fit(make, facts)
     make.facts = facts
     judged = (
