@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The walk-throughs of CONTRIBUTING.md work as they are written, step for step in a copy of the
-tree."""
+"""The walk-throughs of CONTRIBUTING.md and docs/extending.md work as they are written, step for
+step in a copy of the tree, and what they add passes the linters."""
 
 import os
 import re
@@ -161,7 +161,7 @@ def copy(folder):
     shutil.copytree(ROOT / "csrc", folder / "csrc")
     for path in (ROOT / "svmcut").rglob("*"):
         target = folder / path.relative_to(ROOT)
-        if path.suffix == ".py":
+        if path.suffix in (".py", ".pyi"):
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
         elif path.suffix == ".so":
@@ -182,9 +182,10 @@ def copy(folder):
 
 
 def section(title):
-    """What stands under a title."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    return text.split(f"## {title}\n")[1].split("\n## ")[0]
+    """Return what stands under a title of either page."""
+    pages = (ROOT / "CONTRIBUTING.md", ROOT / "docs" / "extending.md")
+    text = "".join(path.read_text(encoding="utf-8") for path in pages)
+    return re.split(rf"\n##+ {re.escape(title)}\n", text)[1].split("\n## ")[0].split("\n### ")[0]
 
 
 def followed(folder, title, before):
@@ -249,14 +250,39 @@ def passes(folder, *words):
     return done.stdout
 
 
+def lints(folder):
+    """ruff and import-linter find nothing in the copy."""
+    pytest.importorskip("importlinter")
+    pytest.importorskip("ruff")
+    passes(folder, "-m", "ruff", "check", "--no-cache", "svmcut", "tests")
+    passes(folder, "-m", "ruff", "format", "--no-cache", "--check", "svmcut", "tests")
+    code = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
+    passes(folder, "-c", code)
+
+
+def checks_types(folder):
+    """mypy finds nothing in the files of the copy that are new or differ; compiled modules, which
+    are links there, it takes as they come."""
+    pytest.importorskip("mypy")
+    paths = [path.relative_to(folder) for path in (folder / "svmcut").rglob("*.py")]
+    changed = [
+        str(path)
+        for path in paths
+        if not (ROOT / path).exists() or (ROOT / path).read_bytes() != (folder / path).read_bytes()
+    ]
+    assert changed
+    passes(folder, "-m", "mypy", "--follow-imports=silent", *changed)
+
+
 def checked(folder, name, *tests):
     """How many tests of the copy that name the new thing have passed."""
     found = passes(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", name)
     return int(re.search(r"(\d+) passed", found)[1])
 
 
-def test_add_a_measure_in_one_file(tmp_path):
-    followed(tmp_path, "Add a measure in one file", "            *_OF_SCORES,\n")
+def test_add_a_loss(tmp_path):
+    followed(tmp_path, "A loss", "            *_OF_SCORES,\n")
+    lints(tmp_path)
     assert checked(tmp_path, "class-means", "tests/contract/test_risk.py") >= 10
     training = passes(tmp_path, "-c", TRAINING, str(tmp_path), "loss", "class-means", "1e-6")
     assert "class-means" in training
@@ -270,18 +296,6 @@ def test_add_a_solver_in_one_file(tmp_path):
     assert "frank-wolfe" in passes(
         tmp_path, "-c", TRAINING, str(tmp_path), "solver", "frank-wolfe", "0.05"
     )
-
-
-def test_add_an_option(tmp_path):
-    title = "Add an option"
-    _, takes = section(title).rsplit("```python\n", 1)
-    added(tmp_path, title, "    parts: int | None = param", "        takes=(*_CUTS")
-    rows = tmp_path / "svmcut" / "spec" / "solvers.py"
-    text = rows.read_text(encoding="utf-8")
-    old = '        takes=(*_CUTS, "line_search", "free_bias"),\n'
-    assert text.count(old) == 1 and takes.split("```")[0].strip() in text
-    rows.write_text(text.replace(old, "", 1), encoding="utf-8")
-    assert "--max-idle INTEGER" in passes(tmp_path, "-c", IDLE, str(tmp_path))
 
 
 @pytest.mark.slow
@@ -313,8 +327,8 @@ def test_add_a_task_in_one_file(tmp_path):
 
 
 @pytest.mark.slow
-def test_add_a_format_of_models_in_one_file(tmp_path):
-    followed(tmp_path, "Add a format of models in one file", '    Format(b"SVM-HMM')
+def test_add_a_format_of_models(tmp_path):
+    followed(tmp_path, "A format of models", '    Format(b"SVM-HMM')
     assert checked(tmp_path, "weight_table", "tests/unit/test_weight_table.py") == 5
 
 
@@ -368,3 +382,43 @@ def test_add_a_program_with_an_originals_name(tmp_path):
     assert "usage: svm_map_learn [options] example_file [model_file]" in out
     assert "average-precision (11)" in out and "[default: 3]" in out
     assert checked(tmp_path, "installed", "tests/cli/test_originals.py") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("title", "before"),
+    [
+        ("A loss", "            *_OF_SCORES,\n"),
+        ("A format of models", '    Format(b"SVM-HMM'),
+        ("Add a solver in one file", ")\n\nSOLVERS ="),
+        ("Add a task in one file", ")\n\n#: By name; losses"),
+    ],
+)
+def test_what_a_walk_through_adds_passes_the_linters_and_mypy(tmp_path, title, before):
+    followed(tmp_path, title, before)
+    lints(tmp_path)
+    checks_types(tmp_path)
+
+
+def follow_option(folder):
+    """Add the option as the section says."""
+    title = "An option"
+    _, takes = section(title).rsplit("```python\n", 1)
+    added(folder, title, "    parts: int | None = param", "        takes=(*_CUTS")
+    rows = folder / "svmcut" / "spec" / "solvers.py"
+    text = rows.read_text(encoding="utf-8")
+    old = '        takes=(*_CUTS, "line_search", "free_bias"),\n'
+    assert text.count(old) == 1 and takes.split("```")[0].strip() in text
+    rows.write_text(text.replace(old, "", 1), encoding="utf-8")
+
+
+def test_add_an_option(tmp_path):
+    follow_option(tmp_path)
+    assert "--max-idle INTEGER" in passes(tmp_path, "-c", IDLE, str(tmp_path))
+
+
+@pytest.mark.slow
+def test_an_added_option_passes_the_linters_and_mypy(tmp_path):
+    follow_option(tmp_path)
+    lints(tmp_path)
+    checks_types(tmp_path)

@@ -318,7 +318,8 @@ def test_files_that_pages_name_are_there():
     pattern = re.compile(
         r"(?<![\w/.-])(?:svmcut|benchmarks|tests|csrc|docs|examples|data)/[\w/*-]+\.\w+"
     )
-    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    pages = {ROOT / "README.md", *(ROOT / "docs").rglob("*.md")}
+    pages.remove(ROOT / "docs" / "extending.md")  # whose walk-throughs write files
     named = {
         (page.name, path)
         for page in pages
