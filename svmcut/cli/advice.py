@@ -4,9 +4,11 @@ messages of the library in the words of the command line."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.messages import Message, Parameter, escape, word_for_python
 from svmcut.base.typing import TYPE_CHECKING, Any
@@ -19,10 +21,6 @@ from svmcut.spec.entries import TWO_CLASSES
 from svmcut.tasks.vectors import Scores
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from svmcut.cli.options import LearnOptions
     from svmcut.selection.grid import Search
 

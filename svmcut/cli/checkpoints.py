@@ -15,7 +15,7 @@ from svmcut.base.errors import CheckpointError, ClusterError, OutputError
 from svmcut.base.messages import escape, hide_secrets
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cli.guard import warn
-from svmcut.cli.options import rows
+from svmcut.cli.options import LearnOptions, rows
 from svmcut.cli.termination import STOPPED, Terminated, pending_signal
 from svmcut.files.checkpoints import (
     Generations,
@@ -34,7 +34,6 @@ from svmcut.spec.schemas import state_classes
 from svmcut.training.outcome import Outcome
 
 if TYPE_CHECKING:
-    from svmcut.cli.options import LearnOptions
     from svmcut.data.examples import Examples, MultilabelExamples, Sequences
 
 #: Fields of LearnOptions that may differ between a run and the one that goes on from its

@@ -8,11 +8,12 @@ from functools import partial
 import numpy as np
 
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.cli import training_report
 from svmcut.cli.advice import in_options
 from svmcut.cli.endings import time_limit
 from svmcut.cli.option_checks import check, named_by_labels
+from svmcut.cli.options import LearnOptions
 from svmcut.cli.training import Training, run
 from svmcut.data.labels import named_labels
 from svmcut.distributed.jobs import SpreadSearch
@@ -20,17 +21,14 @@ from svmcut.distributed.label_blocks import share
 from svmcut.distributed.local import tally_parts
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, Parted, make_driver, refuse, should_hold_all
+from svmcut.distributed.rows import Rows
 from svmcut.files.patterns import files_of, is_pattern
 from svmcut.models import MulticlassModel
+from svmcut.spec.parameters import Settings
 from svmcut.tables.parts import check_options
 from svmcut.tasks.protocol import make_task, presentation, words_of
+from svmcut.training.driver import Driver
 from svmcut.training.pieces import is_splittable
-
-if TYPE_CHECKING:
-    from svmcut.cli.options import LearnOptions
-    from svmcut.distributed.rows import Rows
-    from svmcut.spec.parameters import Settings
-    from svmcut.training.driver import Driver
 
 
 def run_on(options: LearnOptions) -> int:

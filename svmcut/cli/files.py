@@ -17,22 +17,22 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.interrupt import Cancelled
 from svmcut.base.errors import UsageError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple, Self
 from svmcut.files.roles import File, check_roles
 from svmcut.selection.grid import CHAIN, Crew
 from svmcut.spec.catalog import COLUMNS, INPUTS
+from svmcut.spec.parameters import Settings
 from svmcut.tasks.protocol import OF_CLASSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from svmcut.cli.options import LearnOptions
 
 
@@ -116,11 +116,6 @@ def reading_keywords(options: LearnOptions, original: bool) -> dict[str, Any]:
 
 
 if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import NDArray
-
-    from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
     from svmcut.training.outcome import Outcome
 

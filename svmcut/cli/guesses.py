@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from svmcut.base.messages import join_names
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cli.commands import COMMANDS, SCORING, TRAINING
 from svmcut.cli.options import LEARNT, ROWS, named_task, offered
 from svmcut.spec.catalog import TASKS
+from svmcut.spec.options import Option
 from svmcut.spec.spellings import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from svmcut.spec.options import Option
 
 #: How others call a command.
 _COMMANDS = {

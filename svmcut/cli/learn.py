@@ -8,16 +8,12 @@ from inspect import cleandoc
 
 import click
 
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cli.commands import train
 from svmcut.cli.option_texts import options
 from svmcut.cli.options import LEARNT, LearnOptions, collected, named_task, offered
 from svmcut.cli.panels import WHOLE, PanelCommand, PanelOption
 from svmcut.spec.catalog import KERNELS, TASKS, losses
-
-if TYPE_CHECKING:
-    from svmcut.spec.options import Option
-
+from svmcut.spec.options import Option
 
 #: What the short help says of options, in its order; what stands in braces is filled in.
 TEXTS = {

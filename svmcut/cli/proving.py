@@ -4,6 +4,8 @@ training until labels of a file are proven to be those of the exact optimum."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from svmcut.base.errors import UsageError
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
@@ -11,8 +13,6 @@ from svmcut.cli.advice import in_options
 from svmcut.spec.kinds import Typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from svmcut.cli.options import LearnOptions
     from svmcut.selection.interval import CertifiedChoice
     from svmcut.training.driver import Driver

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from svmcut import __version__
@@ -20,14 +22,11 @@ from svmcut.formats import read_file, write_model, written_and_read
 from svmcut.scoring.thresholds import Promises, make_promises
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.places import USUAL_CONFIDENCE
-from svmcut.tasks.protocol import input_for, make_task, names_for, tasks_of
+from svmcut.tasks.protocol import Task, input_for, make_task, names_for, tasks_of
 from svmcut.tasks.thresholds import ChosenThreshold, check_two_classes, choose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from svmcut.cli.options import LearnOptions
-    from svmcut.tasks.protocol import Task
 
 
 @record

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import math
 import time
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -17,7 +18,13 @@ from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cli import advice, training_report
 from svmcut.cli.advice import in_options
 from svmcut.cli.endings import ending, explain_ending, remedy, stop_reason, time_limit
-from svmcut.cli.files import check_training_files, model_files, reading_keywords, redirect_log
+from svmcut.cli.files import (
+    PathTrainer,
+    check_training_files,
+    model_files,
+    reading_keywords,
+    redirect_log,
+)
 from svmcut.cli.guard import warn
 from svmcut.cli.hints import add_kind, hints
 from svmcut.cli.option_checks import check, named_by_labels
@@ -30,24 +37,21 @@ from svmcut.data.labels import by_labels, distinct, named_labels, number_labels
 from svmcut.files.output import write_atomically
 from svmcut.files.weights import read_weights
 from svmcut.formats import write_model
+from svmcut.selection.grid import Search
 from svmcut.spec.catalog import INPUTS, measures
 from svmcut.spec.kinds import Typed
+from svmcut.spec.parameters import Settings
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import make_task, names_for_second_file, presentation, words_of
 from svmcut.tasks.weights import apply_weights
 from svmcut.training.certificate import finish_model
+from svmcut.training.outcome import Outcome
 from svmcut.training.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from svmcut.cli.checkpoints import Checkpoints
-    from svmcut.cli.files import PathTrainer
-    from svmcut.selection.grid import Search
     from svmcut.selection.interval import CertifiedChoice
-    from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
-    from svmcut.training.outcome import Outcome
 
 
 def run(

@@ -7,19 +7,17 @@ import numpy as np
 
 from svmcut.base.messages import escape
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
+from svmcut.cli.options import LearnOptions
 from svmcut.cli.proving import deciding_driver
 from svmcut.cli.training import Training, run
 from svmcut.data.changes import Change, places_of
 from svmcut.formats import read_model
 from svmcut.spec.kinds import Typed
+from svmcut.spec.parameters import Settings
 from svmcut.tasks.protocol import names_for_second_file
+from svmcut.training.driver import Driver
 from svmcut.training.update import Earlier, UpdatingDriver, check_earlier, inherit_parameters
-
-if TYPE_CHECKING:
-    from svmcut.cli.options import LearnOptions
-    from svmcut.spec.parameters import Settings
-    from svmcut.training.driver import Driver
 
 
 def run_update(options: LearnOptions) -> int:

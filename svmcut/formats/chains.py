@@ -14,19 +14,16 @@ to K stay empty. Above the weights svm_hmm writes the slacks of its -p 2; they a
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import ModelError
-from svmcut.base.typing import TYPE_CHECKING, BinaryIO
+from svmcut.base.typing import BinaryIO
 from svmcut.data.examples import MAX_TAGS
+from svmcut.files.output import Output
 from svmcut.formats.grammar import HeaderLines, finite32, products, write_header, write_weights
 from svmcut.formats.marks import split_certificate
 from svmcut.formats.names import split, write_names
 from svmcut.models import ChainModel, ChainShape
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.files.output import Output
 
 
 def transition_numbers(places: NDArray[np.int64], shape: ChainShape) -> NDArray[np.int64]:

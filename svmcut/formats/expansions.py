@@ -10,11 +10,11 @@ from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Csr
 from svmcut.formats.grammar import products
 from svmcut.models import KernelModel, LinearModel
+from svmcut.models.kernels import Kernel
 from svmcut.models.linear_sums import column_sums
 
 if TYPE_CHECKING:
     from svmcut.models import ScoringModel
-    from svmcut.models.kernels import Kernel
 
 
 def scoring_model(

@@ -16,6 +16,7 @@ import json
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import ModelError, UsageError
 from svmcut.base.messages import join_names
@@ -27,8 +28,6 @@ from svmcut.models.kernels import Kernel
 from svmcut.spec.catalog import MARKED, TASKS, losses
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from svmcut.files.output import Output
 
 

@@ -19,13 +19,11 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut.base.errors import ModelError
-from svmcut.base.typing import TYPE_CHECKING, BinaryIO
+from svmcut.base.typing import BinaryIO
+from svmcut.files.output import Output
 from svmcut.formats import marks
 from svmcut.formats.grammar import INDEX_LIMIT, HeaderLines
 from svmcut.models.fourier import FourierModel
-
-if TYPE_CHECKING:
-    from svmcut.files.output import Output
 
 _HEADER_LINES = 7
 

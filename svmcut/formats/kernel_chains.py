@@ -18,20 +18,17 @@ Twelve header lines, a line of transitions, and a line for every support token:
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.text import format_pairs
 from svmcut.base.errors import ModelError
-from svmcut.base.typing import TYPE_CHECKING, BinaryIO
+from svmcut.base.typing import BinaryIO
 from svmcut.data.examples import MAX_TAGS, Csr
+from svmcut.files.output import Output
 from svmcut.formats.chains import transition_numbers, transition_places
 from svmcut.formats.grammar import HeaderLines, finite32, products, write_header, write_weights
 from svmcut.formats.names import split, write_names
 from svmcut.models import ChainShape, KernelChainModel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.files.output import Output
 
 _FIRST_LINE = 13
 

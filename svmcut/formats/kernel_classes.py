@@ -21,20 +21,17 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.text import ExpansionFault, format_pairs, parse_expansion
 from svmcut.base.errors import ModelError
-from svmcut.base.typing import TYPE_CHECKING, BinaryIO
+from svmcut.base.typing import BinaryIO
 from svmcut.data.examples import Csr
+from svmcut.files.output import Output
 from svmcut.formats import marks
 from svmcut.formats.grammar import FAULTS, INDEX_LIMIT, HeaderLines, finite32, write_header
 from svmcut.models import KernelMulticlassModel
 from svmcut.spec.catalog import MULTICLASS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.files.output import Output
 
 _HEADER_LINES = 13
 _NUMBER = rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"

@@ -17,18 +17,15 @@ svmcut.formats.mapped has them, and text; docs/formats.md shows both.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.text import format_pairs
 from svmcut.base.errors import ModelError
-from svmcut.base.typing import TYPE_CHECKING, Any, BinaryIO
+from svmcut.base.typing import Any, BinaryIO
+from svmcut.files.output import Output
 from svmcut.formats.grammar import INDEX_LIMIT, HeaderLines
 from svmcut.formats.mapped import Layout, check_finite, model_of, read_arrays, write_arrays
 from svmcut.models import LabelTreeModel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.files.output import Output
 
 _TEXT, _BINARY = b"svmcut label tree 1", b"svmcut label tree binary 1"
 _HEADER_LINES = 9

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut.base.errors import ModelError, UsageError
-from svmcut.base.typing import TYPE_CHECKING, Any, BinaryIO
+from svmcut.base.typing import Any, BinaryIO
+from svmcut.files.output import Output
 from svmcut.formats import exported
 from svmcut.formats.grammar import INDEX_LIMIT
 from svmcut.formats.library_text import JOINT, LINEAR_NAMES, LINEAR_SOLVERS, ONE_CLASS, LinearText
@@ -19,9 +20,6 @@ from svmcut.formats.named_lines import NamedLines, two_labels
 from svmcut.models import LinearModel, MulticlassModel
 from svmcut.spec.catalog import LOGISTIC, ONE_CLASS_LOSS, SQUARED_HINGE, TASKS
 from svmcut.spec.entries import SQUARED_TUBE
-
-if TYPE_CHECKING:
-    from svmcut.files.output import Output
 
 #: Solver with separate weights for each of two classes.
 _TWO_COLUMNS = "MCSVM_CS"

@@ -6,19 +6,16 @@ liblinear.py and libsvm.py convert them to models of svmcut."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.strict import strict_rows
 from svmcut.base.errors import ModelError, UsageError
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.files.remote import open_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 #: Solvers of LIBLINEAR, by the numbers of its -s.
 LINEAR_SOLVERS = {

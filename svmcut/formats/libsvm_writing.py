@@ -9,9 +9,11 @@ classes appears once for each. Weights of features are one vector.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.data.examples import Csr
+from svmcut.files.output import Output
 from svmcut.formats import exported
 from svmcut.formats.library_text import C_SVC, EPSILON_SVR, KERNEL_TYPES, ONE_CLASS_SVM, KernelText
 from svmcut.models import (
@@ -24,11 +26,6 @@ from svmcut.models import (
 )
 from svmcut.models.kernels import Kernel
 from svmcut.spec.catalog import ONE_CLASS_LOSS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.files.output import Output
 
 
 def write(path: str, first: bytes, output: Output, model: Any, original: bool = False) -> None:

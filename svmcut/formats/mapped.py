@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import ModelError
 from svmcut.base.typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
@@ -23,8 +24,6 @@ from svmcut.models import LabelTreeModel, SparseLabelModel
 from svmcut.spec.schemas import StateError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from svmcut.files.output import Output
 
 M = TypeVar("M", LabelTreeModel, SparseLabelModel)

@@ -5,17 +5,13 @@ to a word."""
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from svmcut.base.errors import ModelError
 from svmcut.base.messages import join_names
-from svmcut.base.typing import TYPE_CHECKING, BinaryIO
-from svmcut.data.labels import SIGNS
+from svmcut.base.typing import BinaryIO
+from svmcut.data.labels import SIGNS, Labels
 from svmcut.formats.grammar import LINE_LIMIT
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from svmcut.data.labels import Labels
 
 
 class NamedLines:

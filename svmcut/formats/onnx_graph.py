@@ -17,7 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut.base.errors import UsageError
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
+from svmcut.files.output import Output
 from svmcut.formats import exported
 from svmcut.formats.libsvm_writing import text_of
 from svmcut.models import (
@@ -26,9 +27,6 @@ from svmcut.models import (
     LinearModel,
     MulticlassModel,
 )
-
-if TYPE_CHECKING:
-    from svmcut.files.output import Output
 
 #: Numbers of all support vectors with their zeros.
 _MAX_NUMBERS = 200_000_000

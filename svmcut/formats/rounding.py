@@ -5,6 +5,7 @@ of all numbers."""
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.text import format_pairs, parse_expansion
 from svmcut.base.records import replace
@@ -14,8 +15,6 @@ from svmcut.models.kernel_forms import BY_PART, BY_ROOT
 from svmcut.spec.catalog import load
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from svmcut.data.examples import Csr
     from svmcut.models import KernelModel
     from svmcut.models.kernels import Kernel

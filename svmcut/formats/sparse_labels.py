@@ -4,12 +4,10 @@ svmcut.formats.mapped; docs/formats.md describes them."""
 
 from __future__ import annotations
 
-from svmcut.base.typing import TYPE_CHECKING, BinaryIO
+from svmcut.base.typing import BinaryIO
+from svmcut.files.output import Output
 from svmcut.formats.mapped import Layout, check_finite, model_of, read_arrays, write_arrays
 from svmcut.models import SparseLabelModel
-
-if TYPE_CHECKING:
-    from svmcut.files.output import Output
 
 _LAYOUT = Layout(
     {

@@ -15,6 +15,7 @@ import numpy as np
 from svmcut._native.text import format_pairs
 from svmcut.base.errors import ModelError
 from svmcut.base.typing import TYPE_CHECKING, BinaryIO
+from svmcut.files.output import Output
 from svmcut.formats import marks
 from svmcut.formats.expansions import scoring_model
 from svmcut.formats.grammar import (
@@ -28,7 +29,6 @@ from svmcut.formats.grammar import (
 from svmcut.models import LinearModel
 
 if TYPE_CHECKING:
-    from svmcut.files.output import Output
     from svmcut.models import KernelModel, ScoringModel
 
 

@@ -25,7 +25,8 @@ import numpy as np
 
 from svmcut.base.errors import ModelError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, BinaryIO
+from svmcut.base.typing import BinaryIO
+from svmcut.files.output import Output
 from svmcut.formats import marks, svm_multiclass_kernel
 from svmcut.formats.grammar import (
     INDEX_LIMIT,
@@ -37,9 +38,6 @@ from svmcut.formats.grammar import (
 )
 from svmcut.models import JointKernelModel, MulticlassModel
 from svmcut.models.kernels import Kernel
-
-if TYPE_CHECKING:
-    from svmcut.files.output import Output
 
 _HEADER_LINES = 14
 _QUERY = b"qid:0 "

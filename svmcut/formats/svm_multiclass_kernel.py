@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.text import format_pairs
 from svmcut.base.errors import ModelError
 from svmcut.base.typing import TYPE_CHECKING, BinaryIO
 from svmcut.data.examples import Csr
+from svmcut.files.output import Output
 from svmcut.formats import marks
 from svmcut.formats.grammar import INDEX_LIMIT, HeaderLines, finite32, write_header
 from svmcut.models import JointKernelModel
@@ -23,9 +25,6 @@ from svmcut.models.columns import drop_columns
 from svmcut.spec.catalog import losses
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.files.output import Output
     from svmcut.models import MulticlassModel
 
 #: Losses of svm_multiclass other than 0.

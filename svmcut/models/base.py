@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, Self
 from svmcut.spec import schemas
 
 if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import NDArray
-
     from svmcut.models.facts import Ends
     from svmcut.tables.encoding import Encoding
 

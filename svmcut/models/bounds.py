@@ -7,14 +7,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import sparse
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.data.examples import Csr
 from svmcut.spec.catalog import MARKED, ONE_CLASS_LOSS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: Rounding of scores and norms in float64, as a part of what they are made of; of the last steps to
 #: a bound alone, the threshold and the width.

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import sparse
 from svmcut.base.errors import MemoryLimitError
 from svmcut.base.records import field, record
 from svmcut.base.resources import describe_shortage, one_blas_thread
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
+from svmcut.base.typing import Any, ClassVar, Self
 from svmcut.data.examples import Csr, Names
 from svmcut.models import facts
 from svmcut.models.base import BaseModel
@@ -17,11 +18,6 @@ from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
 from svmcut.spec import schemas
 from svmcut.spec.catalog import losses
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import NDArray
 
 #: Kernel values held at once while tokens are scored.
 _BLOCK_VALUES = 1 << 20

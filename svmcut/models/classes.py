@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import TYPE_CHECKING, Any, Self
 from svmcut.data.labels import label_texts
 from svmcut.models.base import CERTIFICATES, BaseModel, certificate_facts
 from svmcut.scoring.probabilities import fit_temperature, multiclass_probabilities
@@ -14,10 +15,6 @@ from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
 
 if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import NDArray
-
     from svmcut.data.examples import Csr
 
 

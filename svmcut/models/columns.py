@@ -4,12 +4,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.data.examples import Csr
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def renumber(X: Csr, columns: NDArray[np.int32] | None) -> Csr:

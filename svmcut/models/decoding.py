@@ -18,18 +18,16 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import chain, sparse
 from svmcut.base.errors import MemoryLimitError
 from svmcut.base.resources import describe_shortage
 from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 from svmcut.data.examples import Csr
-from svmcut.models.chain import ChainShape
+from svmcut.models.chain import ChainShape, TagsModel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.models.chain import TagsModel
     from svmcut.scoring.chunks import SchemeRules
 
 _MAX_STEPS = 60

@@ -14,20 +14,17 @@ A. Rahimi and B. Recht, Random features for large-scale kernel machines, NIPS 20
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.records import record
 from svmcut.base.resources import one_blas_thread
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.data.examples import Csr
 from svmcut.models import facts
 from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
 from svmcut.models.two_classes import TwoClasses
 from svmcut.spec import schemas
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 #: Numbers in a block of rows, or products of its entries.
 _BLOCK_NUMBERS = 1 << 22

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
+from svmcut.base.typing import Any, ClassVar
 from svmcut.data.examples import Csr
 from svmcut.models import facts
 from svmcut.models.columns import renumber
@@ -12,10 +15,6 @@ from svmcut.models.kernels import Kernel
 from svmcut.models.linear_sums import linear_scores, linear_weights
 from svmcut.models.two_classes import TwoClasses
 from svmcut.spec import schemas
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 @record(eq=False)

@@ -7,9 +7,10 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.records import record, replace
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, Self
 from svmcut.data.examples import Csr
 from svmcut.models import facts
 from svmcut.models.classes import SeveralClasses
@@ -20,10 +21,6 @@ from svmcut.scoring.probabilities import Sigmoid, couple_pairs, fit_sigmoid
 from svmcut.spec import schemas
 
 if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import NDArray
-
     from svmcut.tables.encoding import Encoding
 
 

@@ -5,11 +5,9 @@ if the row of the catalog says so. The compiled ones are in csrc/kernels/kernel_
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from svmcut.base.typing import Protocol
 
 #: Bounds for a kernel of distances, k(gamma D) with k(0) = 1: 2 sqrt(t) |k'(t)| and t |k'(t)| are
 #: no larger, nor |k'(t)| than k(t).

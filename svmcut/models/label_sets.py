@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import sparse
 from svmcut.base.errors import MemoryLimitError
@@ -18,8 +19,6 @@ from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from svmcut.tables.encoding import Encoding
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import sparse
 from svmcut.base.records import record
@@ -18,8 +19,6 @@ from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from svmcut.tables.encoding import Encoding
 
 #: Steepness of the probability of a machine with score f: 1 / (1 + exp(-STEEPNESS f)).

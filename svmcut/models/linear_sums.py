@@ -10,13 +10,12 @@ both factors are exact, and so are sums of the parts of them that are multiples 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import sparse
 from svmcut.base.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from svmcut.data.examples import Csr
 
 #: A sum below this part of the sum of its terms' sizes is formed again.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import sparse
 from svmcut.base.records import record
@@ -17,8 +18,6 @@ from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from svmcut.tables.encoding import Encoding
 
 

@@ -21,20 +21,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import sparse
 from svmcut.base.errors import UsageError
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
+from svmcut.data.examples import Csr
 from svmcut.models.bounds import ROUNDING
+from svmcut.models.chain import ChainModel
 from svmcut.models.decoding import Lattice
 from svmcut.models.kernels import Kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Csr
-    from svmcut.models.chain import ChainModel
-
 
 #: Rows of a query whose pairs are compared, and rows compared at once.
 MAX_ROWS, BLOCK_ROWS = 20_000, 512

@@ -9,19 +9,15 @@ may be another one.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.records import fields, record
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
+from svmcut.data.examples import Csr
 from svmcut.models.kernel import KernelModel
 from svmcut.models.kernel_classes import KernelMulticlassModel
 from svmcut.models.linear import LinearModel
-from svmcut.scoring.probabilities import LOG_ODDS, couple_pairs_as_libsvm
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Csr
-    from svmcut.scoring.probabilities import Sigmoid
+from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, couple_pairs_as_libsvm
 
 
 def most_probable(model: Any) -> Any:

@@ -4,22 +4,18 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.records import record, replace
-from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.data.labels import SIGNS, label_texts
+from svmcut.base.typing import TYPE_CHECKING, Any, Self
+from svmcut.data.labels import SIGNS, Labels, label_texts
 from svmcut.models.base import CERTIFICATE, MULTIPLIERS, BaseModel, certificate_facts
 from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, fit_sigmoid, two_class_probabilities
 from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF, MARKED, ONE_CLASS_LOSS
 
 if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import NDArray
-
     from svmcut.data.examples import Csr
-    from svmcut.data.labels import Labels
     from svmcut.tables.encoding import Encoding
 
 

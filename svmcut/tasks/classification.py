@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import TrainingError, UsageError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.data.examples import Examples
 from svmcut.data.labels import (
     SIGNS,
+    Labels,
     classes_of,
     distinct,
     label_text,
@@ -26,12 +31,6 @@ from svmcut.tasks.row_lines import ClassificationLines, aims_of
 from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Examples
-    from svmcut.data.labels import Labels
     from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 

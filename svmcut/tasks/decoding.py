@@ -7,19 +7,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError
 from svmcut.base.messages import Message, escape
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.data.examples import Sequences
+from svmcut.models import ChainModel, KernelChainModel
 from svmcut.models.decoding import Lattice
 from svmcut.scoring.chunks import scheme_rules, split_tags
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Sequences
     from svmcut.files.output import Output
-    from svmcut.models import ChainModel, KernelChainModel
 
 
 class Decoding(NamedTuple):

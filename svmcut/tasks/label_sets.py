@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.messages import Message, escape
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 from svmcut.data.arrays import multilabel_examples
+from svmcut.data.examples import MultilabelExamples
 from svmcut.data.label_clusters import WIDEST
 from svmcut.data.labels import distinct, label_texts
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
@@ -33,9 +35,6 @@ from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import MultilabelExamples
     from svmcut.files.output import Output
     from svmcut.models import SetModel
 

@@ -7,11 +7,13 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.data.examples import Examples
 from svmcut.data.labels import distinct, label_text, label_texts, named_labels
 from svmcut.files.predictions import write_classes, write_probabilities
 from svmcut.models import JointKernelModel
@@ -23,9 +25,6 @@ from svmcut.tasks.protocol import BLOCK_NUMBERS
 from svmcut.tasks.vectors import RowTask, known_features
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Examples
     from svmcut.files.output import Output
     from svmcut.models import ClassModel
     from svmcut.spec.parameters import Settings

@@ -7,27 +7,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import UsageError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.data.examples import Names, Sequences
 from svmcut.files.predictions import write_names
+from svmcut.models import ChainModel, KernelChainModel
 from svmcut.scoring.chunks import ChunkCounts, split_tags
 from svmcut.scoring.measures import Measures, class_shares
 from svmcut.spec import refusals
+from svmcut.spec.parameters import Settings
 from svmcut.tables.conll import TestColumns, how_of, read_conll
 from svmcut.tables.crfsuite import read_crfsuite, stream_crfsuite
 from svmcut.tables.templates import Template
 from svmcut.tasks.sequences import Tagging, Tags
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Names, Sequences
     from svmcut.files.output import Output
-    from svmcut.models import ChainModel, KernelChainModel
-    from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 
 

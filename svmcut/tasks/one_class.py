@@ -6,16 +6,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.messages import Message
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.data.labels import SIGNS
 from svmcut.scoring.measures import Measures, one_class_measures
 from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.vectors import Scores, VectorTask
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class OneClassLines(Presentation):

@@ -5,17 +5,14 @@ blocks, in constant memory but for what the measures need of every row."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.files.output import write_atomically
 from svmcut.scoring.probabilities import ProbabilityLosses, Reliability
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.tasks.protocol import Tally, Task
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class Predictions(NamedTuple):

@@ -6,20 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import ModelError
 from svmcut.base.messages import Message
 from svmcut.base.typing import TYPE_CHECKING, Any, Protocol
 from svmcut.files.names import input_of
+from svmcut.scoring.measures import Measures
 from svmcut.spec.catalog import COLUMNS, INPUTS, NAMED, OF_TAGS, TABLES, TASKS, load, losses
 from svmcut.spec.entries import CLASSES
 from svmcut.tasks.presentation import Presentation
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from svmcut.files.output import Output
-    from svmcut.scoring.measures import Measures
     from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 

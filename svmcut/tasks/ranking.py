@@ -6,23 +6,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError
 from svmcut.base.messages import escape
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.data.examples import Examples, Source
 from svmcut.files.queries import find_queries, read_queries
 from svmcut.risks.ordinal import query_starts
 from svmcut.scoring.measures import Measures, ranking_measures
+from svmcut.spec.parameters import Settings
 from svmcut.tasks.row_lines import RankingLines
 from svmcut.tasks.vectors import Scores, VectorTask, known_features
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Examples, Source
     from svmcut.models import ScoringModel
-    from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 
 

@@ -7,12 +7,15 @@ import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import UsageError
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, Self
 from svmcut.data.arrays import vector_examples
+from svmcut.data.examples import Sequences
 from svmcut.files.predictions import write_tags
 from svmcut.files.sequences import as_sequences, read_sequences, stream_sequences
+from svmcut.models import ChainModel, KernelChainModel
 from svmcut.scoring.chunks import split_tags
 from svmcut.scoring.measures import Measures, sequence_measures
 from svmcut.spec.catalog import OF_TAGS, TASKS, measures
@@ -21,13 +24,7 @@ from svmcut.tasks.presentation import Presentation, align_columns
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
 
 if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Sequences
     from svmcut.files.output import Output
-    from svmcut.models import ChainModel, KernelChainModel
     from svmcut.training.driver import Driver
 
 

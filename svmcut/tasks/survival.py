@@ -7,13 +7,13 @@ from __future__ import annotations
 import math
 
 from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.data.examples import Examples
+from svmcut.scoring.measures import Measures
 from svmcut.scoring.survival import check_times, survival_measures
 from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:
-    from svmcut.data.examples import Examples
-    from svmcut.scoring.measures import Measures
     from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 

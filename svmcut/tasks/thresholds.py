@@ -3,21 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from numpy.typing import NDArray
+
 from svmcut.base.errors import ModelError, TrainingError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.scoring.thresholds import Promises, choose_threshold
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.entries import TWO_CLASSES
 from svmcut.tasks.prediction import tally_blocks
-from svmcut.tasks.protocol import tasks_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from svmcut.tasks.protocol import Task
+from svmcut.tasks.protocol import Task, tasks_of
 
 
 class ChosenThreshold(NamedTuple):

@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.data.labels import classes_of
+from svmcut.data.examples import Examples
+from svmcut.data.labels import Labels, classes_of
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.files.patterns import files_of, is_pattern
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
@@ -20,10 +22,6 @@ from svmcut.spec.entries import NUMBERS
 from svmcut.tasks.protocol import Task
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Examples
-    from svmcut.data.labels import Labels
     from svmcut.files.output import Output
     from svmcut.models import ScoringModel
 

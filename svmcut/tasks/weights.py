@@ -6,6 +6,7 @@ as k of them, 0 as none."""
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError
 from svmcut.base.messages import Message
@@ -18,13 +19,10 @@ from svmcut.files.weights import click_weights, shared_weights
 from svmcut.spec.catalog import SMO, TASKS
 from svmcut.spec.entries import CLASSES, NUMBERS, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
-from svmcut.spec.parameters import LARGEST_C
+from svmcut.spec.parameters import LARGEST_C, Settings
 from svmcut.spec.refusals import no_sum
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.spec.parameters import Settings
     from svmcut.tasks.protocol import Task
 
 #: Entries of a matrix that is not copied for rows of weight 0, where they are this part at most.
