@@ -8,13 +8,13 @@ tolerance, iterations and seed beside svmcut's objective and bound; --write puts
 
 from __future__ import annotations
 
+import argparse
 import csv
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-from arguments import make_parser
 from sklearn.svm import LinearSVC
 
 import svmcut
@@ -67,7 +67,7 @@ def runs(long: bool):
 
 
 if __name__ == "__main__":
-    parser = make_parser(__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true", help=f"into {TARGET.name}")
     parser.add_argument("--short", action="store_true", help="without 100,000 iterations")
     arguments = parser.parse_args()

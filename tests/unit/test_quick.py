@@ -17,7 +17,7 @@ from svmcut.base.records import replace
 from svmcut.data.examples import Csr, Names
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.models import ChainModel, ChainShape
-from svmcut.models.decoding import Held, Lattice, fit_temperature
+from svmcut.models.decoding import HeldSequences, Lattice, fit_temperature
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
 from svmcut.spec.schemas import state_classes
@@ -180,7 +180,7 @@ def test_chunks_decide_where_tags_say_chunks_and_the_part_held_out_gives_the_tem
 
     model = ChainModel(w * run.scale, watched.shape)
     lattice = Lattice(model, watched.sequences.X, watched.parts)
-    held = [Held(lattice, watched.gold, np.ones(8))]
+    held = [HeldSequences(lattice, watched.gold, np.ones(8))]
     best = fit_temperature(held, smooth=True)
     assert outcome.model.temperature == pytest.approx(best, rel=2e-3)
     p = lattice.sums(outcome.model.temperature, marginals=True)[2]
@@ -215,7 +215,7 @@ def test_the_smoothed_temperature_has_the_least_loss_by_enumeration(rng):
         return total
 
     lattice = Lattice(ChainModel(w, shape), X, ends)
-    held = [Held(lattice, np.array([*itertools.chain(*gold)], np.int32), np.ones(2))]
+    held = [HeldSequences(lattice, np.array([*itertools.chain(*gold)], np.int32), np.ones(2))]
     t = fit_temperature(held, smooth=True)
     assert 0.1 < t < 20 and loss(t) < min(loss(0.99 * t), loss(1.01 * t))
     assert fit_temperature(held) > 5 * t  # where the right tags are the best ones
