@@ -26,7 +26,7 @@ from svmcut.scoring.probabilities import couple_pairs, two_class_probabilities
 from svmcut.spec.catalog import AUTO, BASIS_KINDS
 from svmcut.spec.kinds import BALANCED
 from svmcut.tasks.weights import balanced_weights
-from svmcut.training.gate import LITTLE
+from svmcut.training.gate import WEAK_CERTIFICATE
 
 if TYPE_CHECKING:
     from typing import Self
@@ -44,7 +44,7 @@ class Attributes(Expansions):
     """Common parts of SVC and SVR: attributes by row, and the KKT conditions to tol as the rule
     that ends training."""
 
-    unsaid = (LITTLE,)  # the rule is the conditions, not that gap
+    unsaid = (WEAK_CERTIFICATE,)  # the rule is the conditions, not that gap
     shrinking: bool = True
     converged_: bool = field(init=False)
     n_support_: NDArray[np.int32] = field(init=False)

@@ -159,6 +159,6 @@ class DrawnSpace(KernelSpace):
         super().__init__(rows, 0.0, np.float32)
 
     def dots(self, elements, a: Expansion) -> NDArray[np.float64]:
-        """As exact as `dot`; reads only the scores of a, which are in the processor's cache if they
-        are new."""
+        """Dot products as exact as `dot`; reads only the scores of a, which are in the processor's
+        cache if new."""
         return np.array([float(element.coef @ a.scores[element.points]) for element in elements])

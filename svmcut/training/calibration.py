@@ -95,8 +95,8 @@ class CalibratedDriver(Driver):
     def fit(
         self, cost: Cost, example_cost: Cost, observe: Observe = None, state: State | None = None
     ) -> Outcome:
-        """As Driver.fit. What ends training before its aim leaves the model without probabilities,
-        but for the number of iterations, which holds for every machine."""
+        """See Driver.fit. A run that ends before its aim leaves the model without probabilities,
+        unless the number of iterations ended it, as that limit holds for each machine."""
         outcome, began = super().fit(cost, example_cost, observe, state), time.perf_counter()
         model: Any = outcome.model
         if self._own:
@@ -120,13 +120,9 @@ class CalibratedDriver(Driver):
         return outcome
 
     def _scores(self, cost: float | None, example_cost: float | None) -> NDArray[np.float64] | None:
-        """Of every row, by the machine of the part that it is not of; None where the time is over
-        before.
+        """Scores of every row by the machine that did not see it; None if the time is over before.
 
-        Raises
-        ------
-        KeyboardInterrupt
-            Also where there would be a machine.
+        Raises KeyboardInterrupt, also where a machine was trained.
         """
         scores: Any = None
         for fold in self._folds:
@@ -254,7 +250,7 @@ class CalibratedChains(CalibratedDriver):
         self._folds = folds(self.settings.task, data, FOLDS, self.settings.seed)
 
     def _scores(self, cost: float | None, example_cost: float | None) -> Any:
-        """Of every part the lattice of the sequences that its chain did not see; None where the
+        """Lattices of the sequences of every part by the chain that did not see them; None if the
         time is over before."""
         lattices = []
         for fold in self._folds:

@@ -18,8 +18,8 @@ is sqrt(gap) where w is v.
 The file has w with fewer digits, at some w~, whose primal may be much higher: r is the least one of
 sqrt(2 (P(w~) - D)), and of the others with |w~ - w| added.
 
-Every P - D here has `Outcome.slip` more than float64 made of it, and r the rounding of a score: no
-bound is closer than what its sums are known to.
+Every P - D here is raised by `Outcome.gap_rounding`, and r by the rounding of a score: no bound is
+closer than the accuracy of its sums.
 """
 
 from __future__ import annotations
@@ -125,20 +125,11 @@ def weights_reading(
     original: bool,
     part: Callable[[], Part] | None = None,
 ) -> Reading:
-    """How the gate reads a model of weights of features.
+    """The reading of a model of weights of features for the gate.
 
-    Parameters
-    ----------
-    w_of : callable
-        The element of the problem's space that a model is.
-    problem : Problem
-    outcome : Outcome
-        Its norm counts.
-    rise : float
-        R changes by at most e times this where no weight changes by more than the part e of it; inf
-        where that is not known.
-    original, part
-        As in Reading.
+    `w_of` gives the element of the problem's space that a model is. R changes by at most e times
+    `rise` where no weight changes by more than the fraction e of it; `rise` is inf if that is
+    unknown. The norm of `outcome` counts; for `part` and `original` see Reading.
     """
 
     def value(model: Any) -> float:
@@ -383,7 +374,7 @@ def with_certificate(model: Any, outcome: Outcome, settings: Settings) -> Any:
 
 
 def _radii(model: Any, outcome: Outcome, size: float, radius: float) -> list[float]:
-    """That of every machine, where each has been trained by itself: rounded up."""
+    """The radius of every machine, if each was trained by itself, rounded up."""
     if outcome.radii is None:
         return []
     radii = np.array(outcome.radii)
@@ -403,8 +394,8 @@ def _size(model: Any, outcome: Outcome) -> float:
 
 
 def _has_ball(outcome: Outcome, settings: Settings) -> bool:
-    """Whether the objective is 1/2 |w|^2 and a convex function of scores without a free constant,
-    and its dual value one of the whole problem."""
+    """Decide if the objective is 1/2 |w|^2 plus a convex function of scores without a free
+    constant, and the dual value is one of the whole problem."""
     if settings.free_bias or settings.penalty != L2 or settings.nu is not None:
         return False
     if settings.labels == SETS and settings.pairs != PAIRS[-1]:

@@ -193,7 +193,7 @@ class Chains(Structured):
         return ChainModel(w, self.model.shape, kernel, self._columns, highest, self._loss)
 
     def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
-        """As Structured.finish; with `quick` the model has probabilities."""
+        """See Structured.finish; with `quick` the model has probabilities."""
         outcome = super().finish(objective, handed, ended)
         if self.settings.quick and ended.run.is_whole:
             from svmcut.training.calibration import calibrate_quick
@@ -202,7 +202,7 @@ class Chains(Structured):
         return outcome
 
     def weights(self, model: ChainModel) -> NDArray[np.float64]:
-        """Those of a model in the columns of training."""
+        """The weights of a model in the columns of training."""
         shape, own = model.shape, self.model.shape
         emissions = model.w[: shape.n_features * shape.node_size].reshape(
             shape.n_features, shape.node_size

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is looked at before training: labels, queries, memory.
-
-The model of an earlier training, to start from: its weights, or its coefficients of rows that
-are there yet.
-"""
+"""Checks before training: labels, queries, memory, and the earlier model that training starts
+from."""
 
 from __future__ import annotations
 
@@ -36,13 +33,8 @@ LARGEST_INDEX = 2**31 - 2
 
 
 def checked_weights(data: Examples | Sequences | MultilabelExamples) -> NDArray | None:
-    """Those of examples or structures; None where all are 1.
-
-    Raises
-    ------
-    TrainingError
-        As svmcut.risks.weights.example_weights.
-    """
+    """The weights of examples or structures; None if all are 1. Raises TrainingError as
+    svmcut.risks.weights.example_weights does."""
     try:
         return example_weights(data.weights, len(data))
     except TrainingError as error:
@@ -50,7 +42,7 @@ def checked_weights(data: Examples | Sequences | MultilabelExamples) -> NDArray 
 
 
 def rank_warnings(bound) -> list[str]:
-    """What a user should know about the queries of a ranking set."""
+    """Warnings about the queries of a ranking set."""
     if bound.n_pairs:
         return []
     unlike = getattr(bound, "unlike", "two rows with different labels")
@@ -58,7 +50,7 @@ def rank_warnings(bound) -> list[str]:
 
 
 def class_warnings(path: str, n: int, names: NDArray) -> list[str]:
-    """What a user should know of the classes."""
+    """Warnings about the classes."""
     if len(names) > 1:
         return []
     return [
@@ -297,7 +289,7 @@ def coefficients(
 
 
 def _keys(X: Csr, columns: NDArray | None) -> list[bytes]:
-    """What tells the rows of a matrix from each other."""
+    """A key of every row of a matrix, equal for equal rows."""
     own = X.indices[X.stored] if columns is None else columns[X.indices[X.stored]]
     values, bounds = read_back(X.data[X.stored]), (X.indptr - X.indptr[0]).tolist()
     kept = values != 0

@@ -76,9 +76,8 @@ class DecidingDriver(Driver):
     def fit(
         self, cost: Cost, example_cost: Cost, observe: Observe = None, state: State | None = None
     ) -> Outcome:
-        """As Driver.fit; `converged` says whether the labels are decided, and the details
-        ``decided``, ``decided_fraction`` and ``decided_rounds`` how many of them, after how many
-        rounds."""
+        """See Driver.fit. `converged` says if the labels are decided; the details ``decided``,
+        ``decided_fraction`` and ``decided_rounds`` count them and the rounds."""
         self._gap, rounds, seconds = FIRST_GAP, 0, 0.0
         if state is not None:
             known = schemas.fields(round=schemas.COUNT, round_gap=schemas.real(0, 1))

@@ -107,7 +107,7 @@ class Driver:
         return reached
 
     def state(self) -> State:
-        """Where the present fit stands; to be called from its observer."""
+        """The state of the present fit; to be called by its observer."""
         return {
             "stage": self._stage.name,
             "found": self._found,
@@ -115,7 +115,7 @@ class Driver:
         }
 
     def tell(self, progress: Progress) -> str:
-        """What the progress bar says first of a step, beside the gap."""
+        """The text that the progress bar shows first, before the gap."""
         return ""
 
     def underfit_warnings(self, outcome: Outcome) -> list[str]:

@@ -180,7 +180,7 @@ class FunctionsPlan(Plan):
         return certify
 
     def reading(self, outcome: Outcome, objective: Objective) -> Reading | None:
-        """How the gate reads the model; None where sampled cuts claim no gap."""
+        """The model's reading for the gate; None where sampled cuts claim no gap."""
         if self._drawn and not self.settings.certify:
             return None
         return Reading(lambda kept: self._value(kept, objective.C), original=self.settings.original)

@@ -15,8 +15,8 @@ A model that stays in memory, as an estimator's, has all its digits and is not w
 What its predictions are worth is computed all the same where sums in float64 may be far from those
 that training went by.
 
-Digits may matter where the most by which they change the primal is above CLOSE of the gap that is
-asked for, or of the one there is, where that is wider. Nothing else sets `converged`.
+Digits may matter where they can change the primal by more than DIGITS_TOLERANCE of the gap asked
+for, or of the gap reached, where that is wider. Nothing else sets `converged`.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 
 #: A dual value above the primal by more than this part of it is a mistake in the program, not
 #: rounding.
-SLIP = 1e-9
+DUAL_TOLERANCE = 1e-9
 #: Rounding of a score in float64, as a part of |x| and of the sizes of what adds up to w: of rows
 #: of a thousand features, or of many more whose errors are independent.
 SCORED = 2.0**-43
 #: The same of what is added up for a primal value that is nearly 0.
 ROUNDING = 1e-14
 #: What a run says whose gap any model would meet.
-LITTLE = (
+WEAK_CERTIFICATE = (
     "the gap asked for, {:.4g}, is above the primal {:.4g}: the bound 0 meets it, so that the "
     "certificate says little; lower {epsilon} or give {gap} 0.01"
 )
 #: The part of the gap asked for that the digits of a file may change without a second look.
-CLOSE = 0.01
+DIGITS_TOLERANCE = 0.01
 #: A dual value below this part of the primal tells little.
-FAR = 0.5
+WEAK_DUAL = 0.5
 #: The end of training with a kernel that need not be definite, of which no dual bound is known.
 STATIONARY = "stationary"
 #: The end of what an earlier training bounds, where nothing was trained.
@@ -89,7 +89,7 @@ class Part(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What the gate needs to know of a model as its file has it.
+    """The gate's knowledge of a model as its file has it.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ def judge(
     else:
         outcome.converged = True
         if not (reading and reading.original) and _is_met_by_any_model(primal, dual, rule):
-            outcome.warnings.append(Message(LITTLE, rule.absolute, primal))
+            outcome.warnings.append(Message(WEAK_CERTIFICATE, rule.absolute, primal))
     return outcome
 
 
@@ -192,9 +192,9 @@ def _check_bounds(
     value that rounding alone puts above a primal is lowered to it."""
     primal, file = outcome.primal, outcome.primal_of_file
     # that of the file was formed by itself, at large C with some rounding
-    for value, slip in ((primal, 0.0), (file, CLOSE * abs(rule.target(primal)))):
+    for value, slip in ((primal, 0.0), (file, DIGITS_TOLERANCE * abs(rule.target(primal)))):
         dual = outcome.dual
-        if value is None or not dual > value + SLIP * abs(value) + slip:
+        if value is None or not dual > value + DUAL_TOLERANCE * abs(value) + slip:
             continue
         size = None if reading is None else reading.size
         if value is file and reading is not None and reading.coarse:
@@ -212,7 +212,7 @@ def _check_bounds(
 def _lower_dual(outcome: Any, value: float) -> None:
     """Lower the dual value to a primal that it is above by rounding alone."""
     primal, dual = outcome.primal, outcome.dual
-    known = outcome.sums if math.isfinite(outcome.sums) else SLIP * abs(primal)
+    known = outcome.sums if math.isfinite(outcome.sums) else DUAL_TOLERANCE * abs(primal)
     outcome.sums = known + 2 * (dual - value)
     outcome.certificate = primal, min(primal, value)
 
@@ -220,15 +220,15 @@ def _lower_dual(outcome: Any, value: float) -> None:
 def _is_met_by_any_model(primal: float, dual: float, rule: StoppingRule) -> bool:
     """Tell whether any model would have met the rule: the bound 0 does."""
     absolute = rule.relative is None and primal >= 0
-    return absolute and dual < FAR * primal <= FAR * rule.absolute
+    return absolute and dual < WEAK_DUAL * primal <= WEAK_DUAL * rule.absolute
 
 
 def _read_back(outcome: Any, rule: StoppingRule, reading: Reading) -> None:
     """Sets what a reader of the model may find: its primal, or by how much that may differ."""
     primal, gap = outcome.primal, outcome.gap
-    room = CLOSE * abs(rule.target(primal))
-    if room < CLOSE * gap < math.inf:  # a gap that was not reached has more room
-        room = CLOSE * gap
+    room = DIGITS_TOLERANCE * abs(rule.target(primal))
+    if room < DIGITS_TOLERANCE * gap < math.inf:  # a gap that was not reached has more room
+        room = DIGITS_TOLERANCE * gap
     slip = 0.0 if reading.sums is None else reading.sums()
     outcome.primal_of_file = primal_of_file(outcome.model, reading, room, slip)
     outcome.rounding = room if outcome.primal_of_file is None else 0.0

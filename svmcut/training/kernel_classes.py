@@ -118,7 +118,7 @@ class MachinesPlan(Plan):
             check_nu(self.path, self.settings.nu or 0.0, float(V[k]), minus, *names)
 
     def stop(self, objective: Objective) -> StoppingRule:
-        """On the sums."""
+        """The rule for the sums."""
         by_conditions = SOLVERS[self.settings.solver].by_conditions
         return StoppingRule(
             math.nan if by_conditions else objective.c * objective.epsilon, self.settings.gap
@@ -140,7 +140,7 @@ class MachinesPlan(Plan):
         self._plan.check_found(handed["machine"])
 
     def pieces(self, objective: Objective) -> int:
-        """As svmcut.training.pieces.Splits: the machines."""
+        """The number of machines; see svmcut.training.pieces.Splits."""
         return len(self._machines)
 
     def piece(self, objective: Objective, k: int) -> tuple[Plan, tuple[None, float]]:
@@ -153,7 +153,7 @@ class MachinesPlan(Plan):
         outcome.model.validate(self._examples.X.n_features)
 
     def sums(self, objective: Objective, done: Mapping[int, Outcome]) -> Progress:
-        """Of the machines that are trained, and of the others at w = 0."""
+        """The sums over the machines that are trained, and the others at w = 0."""
         o = self._sum([done[k] for k in sorted(done)])
         missing = [loss for k, loss in enumerate(self._at_zero) if k not in done]
         primal = o.primal + objective.C * sum(missing)
@@ -236,7 +236,7 @@ class MachinesPlan(Plan):
         return plan
 
     def _rows(self, j: int) -> NDArray[np.int64]:
-        """Those that a machine is trained on."""
+        """The rows that a machine is trained on."""
         first, second = self._machines[j]
         if second is None:
             return np.arange(len(self._y))
@@ -349,8 +349,8 @@ class MachinesPlan(Plan):
         return judge_composite(whole, done, missing, _part(whole.model), self.settings.original)
 
     def _change_in_file(self, done: list[Outcome], whole: KernelMulticlassModel) -> float:
-        """By how much the digits of the file change the sum, of machines too that they matter
-        little to.
+        """The change of the sum by the digits of the file, also for machines to which they matter
+        little.
 
         Where rounding chose the steps, the sums of the coefficients of equal rows matter, too.
         """
@@ -416,7 +416,7 @@ class MachinesPlan(Plan):
         )
 
     def _support(self, done: list[Outcome]) -> tuple[Csr, list[NDArray[np.int32]]]:
-        """As _united, of the models of these machines."""
+        """The distinct support vectors of these machines and their places, see _unite_rows."""
         models: list[Any] = [outcome.model for outcome in done]
         if not SOLVERS[self.settings.solver].by_conditions:
             return _unite_rows([_in_columns(model) for model in models])
@@ -434,7 +434,7 @@ class MachinesPlan(Plan):
 
 
 def _radius(outcome: Outcome) -> float:
-    """How far a machine can be from its optimum."""
+    """Bound on the distance of a machine from its optimum."""
     slip = outcome.gap_rounding
     if outcome.apart is not None and outcome.apart[1] == 0:  # the dual value is that of its own w
         return math.sqrt(max(0.0, outcome.apart[0]) + slip)

@@ -115,11 +115,11 @@ class Chosen(KernelPlan):
     bare: Callable[[Objective, dict[str, Any], Ended], Outcome]
 
     def stopped_by(self, ended: Ended) -> str | None:
-        """What ended the first stage before its aim."""
+        """The reason why the first stage ended before its aim, if it did."""
         return ended.stopped_by
 
     def size(self, handed: dict[str, Any]) -> int:
-        """How many points it chose."""
+        """The number of points it chose."""
         return len(handed["points"])
 
     def span(self, objective: Objective, handed: dict[str, Any]) -> tuple[Span, Objective]:
@@ -146,7 +146,7 @@ class Chosen(KernelPlan):
     def finish(
         self, objective: Objective, handed: dict[str, Any] | None, ended: Ended
     ) -> dict[str, Any] | Outcome:
-        """What was found, or the model of the last stage."""
+        """The points found, or the model of the last stage."""
         if handed is None:
             handed = self.handover(objective, ended)
             aimed = self.stopped_by(ended) in (None, "rounding")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What plans on kernel values share: rows of values, memory, models over the rows and their exact
-numbers."""
+"""The common part of plans on kernel values: rows of values, memory, and models over the rows with
+their exact numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from svmcut.risks.protocol import ExactLineRisk, SignedRisk
 from svmcut.spaces.kernel_classes import ROUNDED
 from svmcut.training.certificate import in_columns, is_close, sample_nonzeros, scaled_bound
 from svmcut.training.fallback import RELATIVE_TOLERANCE, best_function, losses_of
-from svmcut.training.gate import CLOSE, ENDS, SLIP, Part, Reading, sum_rounding
+from svmcut.training.gate import DIGITS_TOLERANCE, DUAL_TOLERANCE, ENDS, Part, Reading, sum_rounding
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import SMO, kernel_of
 from svmcut.training.stage import Plan
@@ -77,7 +77,7 @@ class KernelRoom:
 
     @property
     def is_definite(self) -> bool:
-        """Whether the matrix of the values is known to be positive semidefinite."""
+        """True if the matrix of the values is known to be positive semidefinite."""
         return self.kernel.is_definite
 
     def diagonal(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -98,7 +98,7 @@ class KernelRoom:
         """Lowers the dual of an outcome so, down to a known bound; nothing where that is none
         beside the primal."""
         low = self.dual_rounding(np.abs(beta), most)
-        if not low <= SLIP * abs(outcome.primal):
+        if not low <= DUAL_TOLERANCE * abs(outcome.primal):
             outcome.certificate = outcome.primal, max(least, outcome.dual - low)
 
     @cached_property
@@ -185,35 +185,36 @@ class KernelRoom:
     def dual_bound(
         self, offset: float, coef: NDArray, most: float = 1.0, squared: float | None = None
     ) -> float:
-        """As scaled_bound, less what rounding may have made of it where that is something."""
+        """See scaled_bound; lowered by what rounding may have added, if that is not negligible."""
         squared, size = self.squared_norm(coef) if squared is None else squared, np.abs(coef)
         bound, low = scaled_bound(offset, squared, most), self.dual_rounding(size, size)
-        return bound if low <= SLIP * bound else scaled_bound(offset, squared + 2 * low, most)
+        return (
+            bound
+            if low <= DUAL_TOLERANCE * bound
+            else scaled_bound(offset, squared + 2 * low, most)
+        )
 
     def bracket(self, primal: float, dual: float) -> tuple[float, float]:
         """Both, or no dual where it lies above the primal because the kernel is not definite.
 
         A bound above the primal by rounding alone is lowered to it, and holds all the more.
         """
-        if dual <= primal * (1 + SLIP):
+        if dual <= primal * (1 + DUAL_TOLERANCE):
             return primal, min(primal, dual)
         return primal, dual if self.is_definite else math.nan
 
     def reading(self, outcome: Outcome, stop: StoppingRule, screened: bool = False) -> Reading:
-        """How the gate reads the model of an outcome.
-
-        screened: where rows are many, the losses of some say whether an original's eight digits can
-        matter.
-        """
+        """The reading of an outcome's model for the gate. With `screened` and many rows, the losses
+        of some of them decide if an original's eight digits can matter."""
         model, C, original = outcome.model, outcome.objective.C, self.settings.original
         assert isinstance(model, KernelModel)
         reading = self.reading_of(
             outcome, lambda read: self._read_primal(read, C), C * self.vectors.steepness
         )
         many = screened and original and self.X.n_rows > SCREENED
-        if many and self._typical_change(model, model_read_back(model)) * C <= CLOSE * abs(
-            stop.target(outcome.primal)
-        ):
+        if many and self._typical_change(
+            model, model_read_back(model)
+        ) * C <= DIGITS_TOLERANCE * abs(stop.target(outcome.primal)):
             return reading._replace(change=0.0)
         return reading
 
@@ -239,8 +240,8 @@ class KernelRoom:
         )
 
     def rounding(self, model: KernelModel, steepness: float) -> float:
-        """By how much float64 may change |f|^2 and the risk of a model, whose slopes in all scores
-        add up to the steepness: |K(x, z)|^2 <= K(x, x) K(z, z) in every term."""
+        """Bound on the rounding of |f|^2 and the risk of a model in float64, where the slopes in
+        all scores add up to `steepness`: |K(x, z)|^2 <= K(x, x) K(z, z) in every term."""
         longest = math.sqrt(np.abs(self.diagonal(np.arange(self.X.n_rows))).max(initial=0.0))
         size = float(np.abs(model.alpha).sum()) * longest
         if not (self.settings.is_given or self.kernel.row.of_distances):
@@ -337,8 +338,7 @@ class KernelRoom:
         return Part(part, holds)
 
     def _is_sum(self, read: LinearModel, part: KernelModel) -> bool:
-        """Whether a model read back is the sum of the support vectors of one of the linear
-        kernel."""
+        """Check that a linear model read back is the sum of the support vectors."""
         support, d = part.support, self.X.n_features
         w = in_columns(read.w, read.columns, self.vectors.columns, d)
         products = np.repeat(part.alpha, np.diff(support.indptr)) * support.data[support.stored]
@@ -359,11 +359,11 @@ class KernelRoom:
             return float(8 * self.vectors.steepness * np.max(np.abs(a - b)))
 
     def is_small(self, values: int) -> bool:
-        """Whether so many kernel values are computed in float64."""
+        """Decide if this many kernel values are computed in float64."""
         return values * (8 + self.X.nnz / max(self.X.n_rows, 1)) <= self._exact_work
 
     def heaviest(self, points: NDArray, coef: NDArray) -> Csr:
-        """At most `basis` of these rows, chosen from those with the largest coefficients."""
+        """Choose at most `basis` of the rows with the largest coefficients."""
         heavy = np.argsort(-np.abs(coef), kind="stable")[: max(20 * self.settings.basis, 2000)]
         return self.pivot_basis(np.sort(points[heavy]))
 
@@ -441,11 +441,11 @@ class KernelPlan(Plan):
         return KernelRoom(vectors, settings, self.exact_work)
 
     def in_file(self, outcome: Outcome) -> Reading:
-        """How the gate reads the model of an outcome again."""
+        """The reading of an outcome's model for the gate."""
         return self.room.reading(outcome, self.stop(outcome.objective))
 
     def failure(self, error: Exception) -> Exception:
-        """What a user is told of a failure of compiled loops over kernel values."""
+        """The error for a user after a failure of compiled loops over kernel values."""
         from svmcut._native.expansion import NoLevel
 
         if isinstance(error, NoLevel):
@@ -461,7 +461,7 @@ def _numbers(kernel: Kernel) -> NDArray[np.float64]:
 
 
 def kernel_warnings(kernel: Kernel) -> list[str]:
-    """What a user should know of a kernel."""
+    """Warnings about a kernel."""
     if kernel.is_definite or kernel.is_given:
         return []
     of = " of these parameters" if kernel.row.definite else ""

@@ -74,7 +74,7 @@ class LabelSetPlan(Structured):
         return choose_labels(self.model.n_labels)
 
     def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
-        """Without pairs labels are machines of their own, by a solver of two classes."""
+        """The solver of two classes for labels without pairs, else that of Structured."""
         s, model = self.settings, self.model
         name = DUAL_CD if s.solver == AUTO and not model.pairs else s.solver
         if name == AUTO or s.task not in SOLVERS[name].binary or not model.n_labels:
@@ -112,7 +112,7 @@ class LabelSetPlan(Structured):
         )
 
     def weights(self, model: MultilabelModel) -> NDArray[np.float64]:
-        """Those of a model in the columns of training."""
+        """The weights of a model in the columns of training."""
         own, v = self.model, None
         W = in_columns(model.W, model.columns, self._columns, own.examples.X.n_features)
         if own.bias:
@@ -135,8 +135,7 @@ class LabelSetPlan(Structured):
         )
 
     def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
-        """As Structured.finish; a model without the weights of pairs that it was to have says
-        so."""
+        """See Structured.finish; warns if a model lacks the weights of pairs it was to have."""
         outcome = super().finish(objective, handed, ended)
         if isinstance(ended.run, OneVsRestRun):
             outcome.radii = ended.run.radii()
@@ -383,8 +382,7 @@ class LabelTreePlan(LabelBlockPlan):
 def machine_rows(
     tree: LabelTree, bounds: NDArray[np.int64], rows: NDArray[np.int32], n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Of every child of every node the rows that have a label below it, increasing; from those of
-    labels."""
+    """Increasing rows that have a label below each child of each node, from the rows of labels."""
     M, parents = len(tree.leads), tree.parents()
     machine = np.full(len(bounds) - 1, -1)
     leaves = np.flatnonzero(tree.leads < 0)

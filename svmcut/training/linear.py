@@ -94,7 +94,7 @@ class Linear(Plan):
         return Stage(name, solver, problem, objective, warm=True, start=self._start())
 
     def _fastest(self, C: float) -> str:
-        """What "auto" is for a sum of losses."""
+        """The solver that "auto" stands for, for a sum of losses."""
         from svmcut.solvers.auto import NEWTON, choose, distinct_rows
 
         if self.initial is not None:
@@ -114,11 +114,11 @@ class Linear(Plan):
         return self.start_at(self.weights_of(self.initial))
 
     def start_at(self, w: NDArray, fractions: NDArray | None = None) -> Start:
-        """What training begins with at a point, and at the multipliers of the rows."""
+        """A start at this point, and at these multipliers of the rows."""
         return Start(CutBundle(self.space, make_qp(self.settings.qp)), (w,), fractions)
 
     def weights_of(self, model: LinearModel) -> NDArray[np.float64]:
-        """Those of a model, of features that the data have not left out."""
+        """The weights of a model, of features that the data still have."""
         columns, w = self.vectors.columns, self.space.zero()
         own = np.arange(len(model.w)) if model.columns is None else model.columns
         places = (
@@ -198,7 +198,7 @@ class Linear(Plan):
         return change
 
     def _weights(self, model: Any) -> NDArray[np.float64]:
-        """Those of the features trained on, and of the constant one, which a model has as a
+        """The weights of the features trained on, then that of the constant feature, a model's
         threshold."""
         w = in_columns(model.w, model.columns, self.vectors.columns, self.vectors.X.n_features)
         return np.append(w, (0.0 - model.b) / self.bias) if self.bias else w
@@ -217,7 +217,7 @@ class Linear(Plan):
         return Part(part, holds)
 
     def model(self, w, cuts: int) -> LinearModel:
-        """That of weights in the plan's space."""
+        """The model of weights in the plan's space."""
         weights, constant = self.space.split(w)
         risk = getattr(self.vectors, "risk", None)
         if isinstance(risk, FreeBias):

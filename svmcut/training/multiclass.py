@@ -98,8 +98,9 @@ def class_risk(
 
 
 class Unit(NamedTuple):
-    """How svm_multiclass weighs a loss: its margin, as in MARGINS; the scale of Units; what weights
-    are written times; the loss that the model names, None for the task's first."""
+    """The weight of a loss in svm_multiclass: `margin`, see MARGINS; `scale`, see Units; `written`,
+    the factor of the weights in a file; `loss`, the name in the model, None for the task's
+    first."""
 
     margin: float
     scale: float
@@ -108,7 +109,7 @@ class Unit(NamedTuple):
 
 
 def unit_of(s: Settings) -> Unit:
-    """Of settings of classes that are trained at once or against the rest."""
+    """The unit for these settings, with classes trained at once or against the rest."""
     # -c is svm_multiclass's, whose weights the file has; the weight of one loss is that of a unit
     # loss, and so is C of the losses that svm_multiclass has not
     if s.loss != TASKS[s.task].loss:
@@ -118,7 +119,7 @@ def unit_of(s: Settings) -> Unit:
 
 
 def units_of(s: Settings, weight: float, n: int) -> Units:
-    """Those of n examples of this weight."""
+    """The units of n examples of this weight."""
     margin, scale, _, _ = unit_of(s)
     return class_units(s.loss or "", s.epsilon or 0.0, weight, n, margin, scale)
 
@@ -233,7 +234,7 @@ class MulticlassPlan(Plan):
 
     @property
     def splits(self) -> bool:
-        """As svmcut.training.pieces.Splits: groups of machines against the rest."""
+        """See svmcut.training.pieces.Splits: pieces are groups of machines against the rest."""
         return self.classes.apart
 
     def _groups(self, stage: Any) -> list[list[range]]:
@@ -287,7 +288,7 @@ class MulticlassPlan(Plan):
         return stage, progress, run
 
     def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
-        """The weights, with their primal as a reader of the model file gets it."""
+        """The weights, with their primal as a reader of the model file computes it."""
         problem = ended.stage.problem
         if ended.stopped_by is not None:
             from svmcut.training.fallback import improve_stopped
@@ -344,7 +345,7 @@ class MulticlassPlan(Plan):
         return problem.penalty(w) + problem.C * math.fsum(values)
 
     def _weights(self, model: Any) -> NDArray[np.float64]:
-        """Those of a model in the unit and the columns of training."""
+        """The weights of a model in the unit and the columns of training."""
         W = in_columns(model.W, model.columns, self.classes.columns, self.space.X.n_features)
         w = (stack_constant(W, model.constant) if self.bias else W).ravel()
         return w if self._written == 1 else w / self._written
@@ -375,7 +376,7 @@ class GroupPlan(Plan):
         return self._stage
 
     def finish(self, objective: Objective, handed: dict[str, Any] | None, ended: Ended) -> Outcome:
-        """What the run found, beside a model without features."""
+        """The result of the run, with a model that has no features."""
         K, none = self._stage.problem.risk.n_classes, np.zeros(0, np.int32)
         model = MulticlassModel(np.zeros((0, K)), np.zeros(K), 0.0, np.arange(1.0, K + 1), none)
         outcome = ended.outcome(self._stage.name, model, 0.0)
@@ -442,8 +443,8 @@ class JointPlan(FunctionsPlan):
         return outcome
 
     def reading(self, outcome: Outcome, objective: Objective) -> Reading:
-        """The programs with the originals' names write eight digits; svmcut's files have them all,
-        so that rounding is that of sums."""
+        """The model's reading: eight digits in files of the original programs, and all of them in
+        svmcut's, where only sums round."""
         model: Any = outcome.model
         original = self.settings.original
         largest = float(np.max(np.abs(self._values.diagonal), initial=0.0))

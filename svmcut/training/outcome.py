@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is minimised, in whose units, and what came of it: a model, its certificate, and the verdict
-on it.
+"""Objectives and their units, and outcomes: a model, its certificate, and the verdict on it.
 
 One factor multiplies a risk's value, coefficients and offset, and C is divided by it; nothing else
 in svmcut rescales.
@@ -64,7 +63,7 @@ class Objective:
 
 
 class Units(NamedTuple):
-    """How the originals weigh a risk: c times the mean over samples.
+    """The original programs' weight of a risk: c times the mean over samples.
 
     svm_perf minimises 1/2 w'w + c * (100/n) sum_i max(0, 1 - y_i w.x_i): its loss is the error rate
     in percent (observed: svm_perf -c 0.6 on 60 examples is svm_light -c 1). svm_rank and svm_hmm
@@ -154,7 +153,7 @@ class Units(NamedTuple):
 
 
 def units_of_examples(s: Settings, weight: float) -> Units:
-    """Those of a sum over examples of this weight; C of numbers weighs an example in either
+    """The units of a sum over examples of this weight; C of numbers weighs an example in either
     unit."""
     scale = weight if s.labels in (NUMBERS, ONE_CLASS) else PERCENT
     return Units(s.loss or "", s.epsilon or 0.0, weight, scale, is_sum=True)
@@ -163,8 +162,8 @@ def units_of_examples(s: Settings, weight: float) -> Units:
 def class_units(
     loss: str, epsilon: float, samples: float, n: int, margin: float, scale: float = PERCENT
 ) -> Units:
-    """Of n examples of several classes that weigh so much, with the scale of Units; svm_multiclass
-    asks for this margin, and so its C is the square of it times that of the scale alone."""
+    """The units of n examples of several classes with the total weight `samples`; svm_multiclass
+    asks for this margin, so its C is the square of it times that of the scale alone."""
     return Units(loss, epsilon, samples, scale, True, n, original=margin**2)
 
 
@@ -326,7 +325,7 @@ class Outcome:
 
     @property
     def done(self) -> bool:
-        """Whether training did what it was asked for."""
+        """True if training reached its aim."""
         return self.converged or self.stopped_by in ENDS
 
     @property

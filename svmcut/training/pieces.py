@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Splits(Protocol):
-    """What a plan has whose work falls into pieces.
+    """A plan whose work falls into pieces.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Splits(Protocol):
     splits: bool
 
     def pieces(self, objective: Objective) -> int:
-        """How many there are."""
+        """The number of pieces."""
         ...
 
     def piece(self, objective: Objective, k: int) -> tuple[Plan, Costs]:
@@ -60,7 +60,7 @@ class Splits(Protocol):
         ...
 
     def sums(self, objective: Objective, done: Done) -> Progress:
-        """Where the whole stands with these pieces; the others stand where training begins."""
+        """The progress of the whole with these pieces; the others stand where training begins."""
         ...
 
     def whole(self, objective: Objective, done: Done, ended: Ended) -> Outcome:
@@ -69,14 +69,8 @@ class Splits(Protocol):
 
 
 class Work:
-    """What pieces are trained on; whoever has it makes the plan once.
-
-    Parameters
-    ----------
-    settings : Settings
-        Resolved.
-    data : Examples or MultilabelExamples
-    """
+    """The settings, resolved, and the data that pieces are trained on; each process makes the plan
+    once."""
 
     def __init__(self, settings: Settings, data: Any):
         self._settings, self._data = replace(settings, threads=1), data

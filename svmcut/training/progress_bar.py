@@ -148,7 +148,7 @@ class ProgressBar:
             self._bar.refresh()
 
     def _parts(self, progress: Progress, target: float, now: float) -> list[str]:
-        """What there is to say, the most important first."""
+        """Texts about the progress, the most important first."""
         settings, parts = self._settings, []
         if math.isfinite(progress.gap):
             parts.append(
@@ -208,7 +208,7 @@ def fit_parts(parts: list[str], width: int) -> str:
 
 
 def _columns() -> int:
-    """Of the terminal, less the last one, which some terminals wrap at; 79 where there is none."""
+    """Columns of the terminal but the last, at which some terminals wrap; 79 without a terminal."""
     try:
         columns = os.get_terminal_size(sys.stderr.fileno()).columns
     except (OSError, ValueError):

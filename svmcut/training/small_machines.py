@@ -33,7 +33,7 @@ MAX_STEPS = 400
 
 
 def is_small(rows: Csr, settings: Settings) -> bool:
-    """Whether the compiled loop trains machines of these settings on these rows."""
+    """Decide if the compiled loop trains machines of these settings on these rows."""
     s, most = settings, settings.max_iterations
     dim = rows.n_features + bool(s.bias)
     return (

@@ -305,7 +305,7 @@ class NuPlan(KernelPlan):
         return outcome
 
     def in_file(self, outcome: Outcome) -> Reading:
-        """At the rho or the tube of the run."""
+        """The reading of an outcome's model for the gate."""
         rho = outcome.details["rho"] if self._of_classes else -outcome.details["tube"]
         scale = rho if self._of_classes and rho > 0 else 1.0
         value = self._primal(outcome.objective.C, rho, scale)

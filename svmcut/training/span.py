@@ -80,8 +80,8 @@ class Span:
         return Stage(name, certified, problem, objective, warm)
 
     def certifier(self, objective: Objective, stop: StoppingRule) -> Certify | None:
-        """What bounds the full problem at a Progress of a run; None where the run's problem is the
-        full one."""
+        """A function that bounds the full problem at a Progress of a run; None if the run's problem
+        is the full one."""
         room = self.room
 
         def certify(run, progress: Progress) -> tuple[float, float]:
@@ -95,7 +95,7 @@ class Span:
         return certify
 
     def outcome(self, ended: Ended) -> Outcome:
-        """What came of that stage, not yet judged."""
+        """The outcome of that stage, not yet judged."""
         progress, w = ended.progress, ended.progress.solution()
         outcome = ended.outcome(
             self.room.settings.solver, self.model(w, progress.cuts), self.space.dot(w, w)

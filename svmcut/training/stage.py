@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a driver runs: plans are lists of stages, and a stage is a solver on a problem."""
+"""Plans, which are lists of stages, and stages, each a solver on a problem; a driver runs them."""
 
 from __future__ import annotations
 
@@ -64,16 +64,9 @@ class Ended(NamedTuple):
     stopped_by: str | None
 
     def outcome(self, solver: str, model, squared: float, **known: Any) -> Outcome:
-        """The model as what came of this run, not yet judged.
-
-        Parameters
-        ----------
-        squared : float
-            |w|^2
-        **known
-            Other fields of Outcome; longest cut and multipliers are the bundle's unless they stand
-            here.
-        """
+        """The outcome of this run with its model, not yet judged. `squared` is |w|^2; other fields
+        of Outcome are given by name, the longest cut and multipliers are otherwise those of the
+        bundle."""
         objective, bundle = self.stage.objective, self.run.bundle
         if bundle is not None:
             known = {
@@ -134,5 +127,5 @@ class Plan:
             raise TrainingError("{}: {}; scale the features", self.path, self.infinite_message)
 
     def failure(self, error: Exception) -> Exception:
-        """What a user is told of a failure of a stage."""
+        """The error for a user after a failure of a stage."""
         return error

@@ -87,8 +87,8 @@ class StepPlan(Chosen):
 
     @property
     def _has_level(self) -> bool:
-        """Whether the solver is the stochastic batch perceptron, which raises a level and follows
-        its mean slack."""
+        """True for the stochastic batch perceptron, which raises a level and follows its mean
+        slack."""
         return "nu" in SOLVERS[self.settings.solver].takes
 
     def stopped_by(self, ended: Ended) -> str | None:
@@ -158,7 +158,7 @@ class DrawPlan(Chosen):
 
     @property
     def _constant(self) -> bool:
-        """Whether a cut takes time that does not grow with the rows."""
+        """True if the time for a cut does not grow with the rows."""
         return "patience" in SOLVERS[self.settings.solver].takes
 
     def check(self, handed: Any) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an earlier training says of the optimum of other rows, before any training.
+"""Bounds of the optimum of changed rows by an earlier training, before any training.
 
     the earlier one   w, and multipliers alpha_i = c_i C v_i of its rows
     the new rows      v = sum c_i C v_i y_i x_i over those that are still there, and over the added
@@ -65,24 +65,17 @@ MAX_ROUNDS, MAX_ADDED_ROWS = 10, 1000
 
 
 class Earlier(NamedTuple):
-    """What is known of the earlier training.
+    """The earlier training."""
 
-    Attributes
-    ----------
-    model : LinearModel or KernelModel
-        Its certificate and its marks are of no account.
-    parts : (n,) float64
-        Multipliers of the rows that are trained on now, as parts of C.
-    added : (n,) bool
-        Which of them were not trained on before.
-    came, went : int
-        Rows that were added and removed, those among them that others are equal to.
-    """
-
+    #: A LinearModel or KernelModel, whose certificate and task fields are ignored.
     model: Any
+    #: (n,) multipliers of the present rows as fractions of C.
     parts: NDArray[np.float64]
+    #: (n,) marks the rows that are new.
     added: NDArray[np.bool_]
+    #: Rows that were added, each equal one counted.
     n_added: int
+    #: Rows that were removed, each equal one counted.
     n_removed: int
 
     @classmethod
@@ -225,7 +218,7 @@ class UpdatingDriver(Driver):
     def fit(
         self, cost: Cost, example_cost: Cost, observe: Observe = None, state: State | None = None
     ) -> Outcome:
-        """As Driver.fit; `stopped_by` is "bounded" where nothing was trained."""
+        """See Driver.fit; `stopped_by` is "bounded" if nothing was trained."""
         outcome = self.bound_optimum(cost, example_cost)
         if state is None and (outcome.converged or not self._trains):
             return outcome

@@ -59,13 +59,13 @@ class BoundRows(Protocol):
         """Weights of the features; cuts: whether cutting planes alone work with them."""
 
     def problem(self, space: Any, C: float, stop: StoppingRule) -> Any:
-        """As solvers take it."""
+        """The problem that solvers take."""
 
     def sensitivity(self, space: Any, w: Any) -> float:
         """A bound of the change of R by a relative change of w; see certificate.weights_reading."""
 
     def details(self) -> dict[str, Any]:
-        """What the report says of how training went on them."""
+        """Details of training on these rows for the report."""
 
 
 def weighted_sensitivity(space: Any, w: Any, weights: float, features: float) -> float:
@@ -76,7 +76,7 @@ def weighted_sensitivity(space: Any, w: Any, weights: float, features: float) ->
 
 
 def units_of_queries(s: Settings, weight: float, pairs: float, queries: int) -> Units:
-    """Those of a mean over queries of this weight, whose pairs weigh so much together."""
+    """The units of a mean over queries with this total weight and this total weight of pairs."""
     each = pairs / weight if losses(s.task)[s.loss or ""].in_pairs else 1.0
     return Units(s.loss or "", (s.epsilon or 0.0) * each, weight, structures=queries)
 
