@@ -460,7 +460,8 @@ class JointPlan(FunctionsPlan):
 
     def _value(self, model: Any, C: float) -> float:
         kept, threads = replace(model, alpha=model.alpha / self._written), self.settings.threads
-        decisions = type(kept).printed if self.settings.original else type(kept).decisions
+        kind = type(kept)
+        decisions = kind.scores_in_float32 if self.settings.original else kind.decisions
         s = np.zeros((len(self._examples), self._shape.stride))
         s[:, : len(self.names)] = decisions(kept, self._examples.X, threads)
         own = decisions(replace(kept, columns=None), kept.support, threads)

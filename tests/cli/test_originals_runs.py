@@ -248,3 +248,10 @@ def test_a_beam_of_the_tagger_leaves_training_exact(words, folder):
         assert call("svm_hmm_learn", "-c", 5, *words, *beam, "-v", 0, "tagged", model) == 0
     assert (folder / "all").read_bytes() == (folder / "few").read_bytes()
     assert call("svm_hmm_learn", "-c", 5, "--b", -1, "tagged", "no") == 1
+
+
+def test_classes_of_a_kernel_train_by_the_name_of_the_original(tmp_path):
+    (tmp_path / "rows").write_text("1 1:1\n2 1:2\n3 1:3\n1 1:1.5\n")
+    words = "-c", 10, "-t", 2, "-g", 1, tmp_path / "rows", tmp_path / "model"
+    assert call("svm_multiclass_learn", *map(str, words)) == 0
+    assert (tmp_path / "model").read_text().startswith("SVM-multiclass")
