@@ -85,12 +85,7 @@ def check_nu(
 
 
 def check_memory(path: str, n_features: int, limit_mb: float | None) -> None:
-    """Refuses a set for which a dozen vectors of one float64 a feature would not fit.
-
-    Raises
-    ------
-    MemoryLimitError
-    """
+    """Raise MemoryLimitError if a dozen vectors of one float64 a feature would not fit."""
     need = 12 * 8 * n_features / 1e6
     if there := describe_shortage(need, limit_mb, least=1.0):
         raise MemoryLimitError(
@@ -117,13 +112,8 @@ def check_class_numbers(path: str, K: int, n_features: int) -> None:
 
 
 def check_class_memory(path: str, K: int, n: int, n_features: int, limit_mb: float | None) -> None:
-    """Refuses classes for which a few copies of the weights and of one number a class and example
-    would not fit.
-
-    Raises
-    ------
-    MemoryLimitError
-    """
+    """Raise MemoryLimitError if a few copies of the weights and of one number a class and example
+    would not fit."""
     need = 8e-6 * K * (6 * n_features + 5 * n)
     if there := describe_shortage(need, limit_mb):
         raise MemoryLimitError(
@@ -138,12 +128,7 @@ def check_class_memory(path: str, K: int, n: int, n_features: int, limit_mb: flo
 
 
 def check_parts(path: str, parts: int | None, count: int, what: str) -> None:
-    """Refuses more parts than there are labels or tags to be parted.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Raise UsageError for more parts than labels or tags."""
     if parts is not None and parts > max(1, count):
         raise UsageError("{}: {parts=} is more than its {} {}; lower it", path, parts, count, what)
 
@@ -184,12 +169,7 @@ def check_counting(
 
 
 def check_queries(examples: Examples) -> None:
-    """Refuses queries that are not in increasing order, with the line.
-
-    Raises
-    ------
-    DataError
-    """
+    """Raise DataError, with the line, for queries that are not in increasing order."""
     qid = examples.qid
     if qid is None:
         return
@@ -207,13 +187,8 @@ def check_queries(examples: Examples) -> None:
 def check_label_memory(
     examples: MultilabelExamples, n_features: int, pairs: bool, limit_mb: float | None
 ) -> None:
-    """Refuses label sets for which a few copies of the weights and one number a label and example
-    would not fit.
-
-    Raises
-    ------
-    MemoryLimitError
-    """
+    """Raise MemoryLimitError if a few copies of the weights and of one number a label and example
+    would not fit."""
     K = len(examples.names)
     need = 8e-6 * K * (4 * n_features + len(examples) + pairs * 4 * K)
     if there := describe_shortage(need, limit_mb):
@@ -231,11 +206,7 @@ def check_label_memory(
 def read_initial(settings: Settings, kernel: Kernel | None = None) -> Any:
     """The model to start from: a LinearModel, or a KernelModel of this kernel.
 
-    Raises
-    ------
-    ModelError
-    UsageError
-        Where it is none of this task's, or of another kernel.
+    Raises ModelError, and UsageError if it belongs to another task or kernel.
     """
     from svmcut.formats import read_model
 

@@ -148,13 +148,8 @@ class DecidingDriver(Driver):
 
 
 def check_fraction(until: Any, fraction: Any) -> float:
-    """The share of labels to decide.
-
-    Raises
-    ------
-    UsageError
-        Where it is none, or there are no labels to decide.
-    """
+    """The share of labels to decide. Raises UsageError if it is no share, or there are no labels to
+    decide."""
     if fraction is None:
         return FRACTION
     if until is None:

@@ -159,14 +159,8 @@ class Driver:
     def _follow(
         self, followed: Watched, objective: Objective, observe: Observe
     ) -> tuple[Progress, str | None]:
-        """The last Progress of a run, and "limit", "interrupt" or "rounding" (no progress) where
-        one of them ended it.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            Before the first Progress, when there is nothing to keep.
-        """
+        """The last Progress of a run, and "limit", "interrupt" or "rounding" (no progress) if one
+        of them ended it. Raises KeyboardInterrupt before the first Progress."""
         most, ended, over = self.settings.max_iterations, None, None
         try:
             with watched_signals(), contextlib.ExitStack() as stack:

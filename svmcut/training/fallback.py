@@ -75,17 +75,8 @@ class Multiple(NamedTuple):
 
 
 def best_function(squared: float, s: NDArray[np.float64], losses: Losses) -> Multiple:
-    """The best multiple of a function without bias; t = 0 is the best constant.
-
-    Parameters
-    ----------
-    squared : float
-        |f|^2.
-    s : (n,) float64
-        f at the rows, without bias.
-    losses : callable
-        C R and the best bias at such scores.
-    """
+    """The best multiple of a function with |f|^2 = `squared` and the scores `s` (n,) without bias;
+    t = 0 is the best constant. `losses` gives C R and the best bias at such scores."""
     square = 0.5 * max(0.0, squared)
     t, primal = best_multiple(lambda t: t * t * square + losses(t * s)[0])
     return Multiple(t, losses(t * s)[1], primal)

@@ -74,60 +74,39 @@ def in_memory() -> Iterator[None]:
 
 
 class Part(NamedTuple):
-    """A part of a model that is a model of its own, and whether it is the same once it was read
-    back.
-
-    Attributes
-    ----------
-    model : Model
-    holds : callable
-        Whether a model read back has the numbers of this one, up to the digits of the file.
-    """
+    """A part of a model that is a model of its own, with a check that it is the same once read
+    back."""
 
     model: Any
+    #: Decides if a model read back has the numbers of this one, up to the digits of the file.
     holds: Callable[[Any], bool]
 
 
 class Reading(NamedTuple):
-    """The gate's knowledge of a model as its file has it.
+    """The gate's knowledge of a model as its file has it."""
 
-    Attributes
-    ----------
-    value : callable
-        P = 1/2 |w|^2 + C R of a model that was read back, in float64.
-    change : float
-        The digits of the file change P by at most this; inf where that is not known.
-    part : callable or None
-        Gives a Part; None where the model is small, and read back as a whole or not at all.
-    original : bool
-        Whether the file is written as the originals write it.
-    definite : bool or None
-        Whether the matrix of kernel values is known to be positive semidefinite; None where the
-        kernel says so.
-    size : callable or None
-        Gives P of w = 0 and no bias, as large as the terms that add up to a P near 0.
-    closer : callable or None
-        Gives a smaller `change` for a pass over the rows; None where none is known, or the model is
-        written and read sooner.
-    whole : callable or None
-        Gives the model as a reader gets it where the part holds, without the text of all; None
-        where only a reader knows.
-    coarse : bool
-        Whether a reader's scores are rounded so that P of the file may fall below a dual value.
-    sums : callable or None
-        Gives by how much the rounding of sums in float64 may change P - D; None where that is not
-        known.
-    """
-
+    #: P = 1/2 |w|^2 + C R of a model that was read back, in float64.
     value: Callable[[Any], float]
+    #: Bound on the change of P by the digits of the file; inf if unknown.
     change: float = math.inf
+    #: Gives a Part; None for a small model, which is read back as a whole or not at all.
     part: Callable[[], Part] | None = None
+    #: True if the file is written as the original programs write it.
     original: bool = False
+    #: True if the matrix of kernel values is known to be positive semidefinite; None to ask the
+    #: kernel.
     definite: bool | None = None
+    #: Gives P of w = 0 without bias, as large as the terms of a P near 0.
     size: Callable[[], float] | None = None
+    #: Gives a smaller `change` for a pass over the rows; None if reading the model is faster, or no
+    #: bound is known.
     tighter_change_bound: Callable[[], float] | None = None
+    #: Gives the model as a reader gets it if the part holds, without writing all of it; None if
+    #: only a reader knows.
     whole: Callable[[], Any] | None = None
+    #: True if a reader's scores are so rounded that P of the file may fall below a dual value.
     coarse: bool = False
+    #: Gives a bound on the rounding of P - D in float64; None if unknown.
     sums: Callable[[], float] | None = None
 
 
@@ -238,15 +217,9 @@ def _read_back(outcome: Any, rule: StoppingRule, reading: Reading) -> None:
 
 
 def judge_by_proof(outcome: Any, reached: bool, otherwise: str | None = None) -> Any:
-    """The same of a judged outcome whose aim was no gap, but what its certificate proves.
-
-    Parameters
-    ----------
-    reached : bool
-        Whether it proves that.
-    otherwise : str or None
-        Why training ended where it does not, and its last gap was met.
-    """
+    """Replace the verdict of a judged outcome that aims at what its certificate proves, not at a
+    gap: `reached` says if it proves that, and `otherwise` why training ended if not, though its gap
+    was met."""
     if reached:
         outcome.converged, outcome.stopped_by = True, None
     elif outcome.converged:
@@ -257,18 +230,8 @@ def judge_by_proof(outcome: Any, reached: bool, otherwise: str | None = None) ->
 def judge_composite(
     outcome: Any, parts: Sequence[Any], missing: str | None, part: Part, original: bool = False
 ) -> Any:
-    """The same of an outcome of machines that were judged one by one, and are written as one model.
-
-    Parameters
-    ----------
-    parts : sequence of Outcome
-    missing : str or None
-        What ended training before the last machine.
-    part : Part
-        Of the whole model.
-    original : bool
-        As in Reading.
-    """
+    """Judge an outcome of machines, each judged before, that are written as one model; `missing` is
+    what ended training before the last machine, and `part` is a part of the whole model."""
     ends = [missing] if missing else []
     ends += [part.stopped_by for part in parts if part.stopped_by]
     outcome.converged = not missing and all(part.converged for part in parts)
@@ -293,17 +256,9 @@ def sum_rounding(terms: float, count: int) -> float:
 
 
 def ball_of(outcome: Any, size: Callable[[float], float]) -> tuple[float, float, float] | None:
-    """The gap of the file, the radius that it proves around its weights, as training.certificate
-    has them, and the size; None where the gap is not finite.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        Judged.
-    size : callable
-        Of a gap: weights whose numbers change by at most a part of themselves are within so much of
-        what they were times this.
-    """
+    """The gap of the file, the radius around its weights that it proves (see training.certificate),
+    and the size; None if the gap is not finite. `size(gap)` bounds the change of weights per
+    relative change of their numbers."""
     slip = outcome.gap_rounding
     gap = max(0.0, outcome.written + outcome.rounding - outcome.dual) + slip
     if not math.isfinite(gap):

@@ -167,10 +167,8 @@ MAX_NUMBERS = 10**7
 class FourierSpan(Span):
     """Functions of random Fourier features, 2 D as many as `basis` allows.
 
-    Raises
-    ------
-    TrainingError, MemoryLimitError
-        When the model would hold more than MOST_NUMBERS, or the features do not fit.
+    Raises TrainingError if the model would hold more than MAX_NUMBERS, and MemoryLimitError if the
+    features do not fit.
     """
 
     def __init__(self, room: KernelRoom):

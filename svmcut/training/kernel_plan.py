@@ -54,20 +54,8 @@ SCREENED = 2000
 class KernelRoom:
     """The kernel values of some examples.
 
-    Parameters
-    ----------
-    vectors : Vectors
-    settings : Settings
-    exact_work : float
-        Work (kernel values times 8 + nonzeros of a row) up to which scores and features are
-        computed in float64; 1e9 takes about 20 s of one CPU.
-
-    Attributes
-    ----------
-    extra : int
-        Kernel values computed beside `rows`.
-    warnings : list of str
-        What a user should know of the examples and of the kernel.
+    Scores and features are computed in float64 up to `exact_work`: kernel values times 8 plus the
+    nonzeros of a row; 1e9 takes about 20 s of one CPU.
     """
 
     def __init__(self, vectors: Vectors, settings: Settings, exact_work: float):

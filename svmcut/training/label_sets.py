@@ -49,12 +49,8 @@ if TYPE_CHECKING:
 
 
 class LabelSetPlan(Structured):
-    """Label sets; without pairs of labels, every label is a support vector machine of its own.
-
-    Raises
-    ------
-    MemoryLimitError
-    """
+    """Label sets; without pairs every label is a support vector machine of its own. Raises
+    MemoryLimitError."""
 
     warm = False
 
@@ -315,12 +311,7 @@ def plan_label_sets(examples: MultilabelExamples, settings: Settings) -> Plan:
 
 
 class LabelTreePlan(LabelBlockPlan):
-    """One stage: all nodes of a tree of labels, level after level.
-
-    Raises
-    ------
-    MemoryLimitError
-    """
+    """One stage: all nodes of a tree of labels, level after level. Raises MemoryLimitError."""
 
     def __init__(self, examples: MultilabelExamples, settings: Settings):
         super().__init__(examples, settings)

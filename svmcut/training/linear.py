@@ -44,17 +44,7 @@ def plan_examples(examples: Examples, settings: Settings) -> Linear:
 
 
 class Linear(Plan):
-    """One stage, which starts from the solution of the C before.
-
-    Parameters
-    ----------
-    vectors : BoundRows
-
-    Attributes
-    ----------
-    start : Start or None
-        What a solver begins with, where that is known before.
-    """
+    """One stage, which starts from the solution of the C before."""
 
     def __init__(self, vectors: BoundRows, settings: Settings):
         super().__init__(settings, vectors.path, vectors.units, vectors.warnings)
@@ -68,6 +58,7 @@ class Linear(Plan):
 
             self.initial = read_initial(settings)
         self.space = vectors.space(cuts and self.initial is None)
+        #: The solver's start, if known before training.
         self.start: Start | None = None
 
     def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:

@@ -198,12 +198,7 @@ def plan_classes(examples: Examples, settings: Settings) -> MulticlassPlan:
 
 
 class MulticlassPlan(Plan):
-    """Weights of several classes, in one stage as of svmcut.training.linear.Linear.
-
-    Parameters
-    ----------
-    classes : BoundClasses
-    """
+    """Weights of several classes, in one stage, see svmcut.training.linear.Linear."""
 
     def __init__(self, classes: BoundClasses, settings: Settings):
         super().__init__(settings, classes.path, classes.units, classes.warnings)

@@ -39,26 +39,17 @@ WORSE = "w = 0 has a lower primal than the best point found, and is the model; {
 
 @record
 class Objective:
-    """1/2 |w|^2 + C R(A w), and what its numbers are in the original's units.
+    """1/2 |w|^2 + C R(A w), and its numbers in the units of the original programs."""
 
-    Attributes
-    ----------
-    C : float
-        In the unit of the risk.
-    c : float
-        In the unit of the original's -c.
-    unit : float
-        The original's loss in units of the risk: loss = unit * risk and C = unit * c.
-    epsilon : float
-        In the unit of the original's loss; gap <= c epsilon ends training.
-    structures : int
-        1 sample, or the number of queries, sequences or label sets, whatever they weigh.
-    """
-
+    #: In the unit of the risk.
     C: float
+    #: In the unit of the original's -c.
     c: float
+    #: The original's loss in units of the risk: loss = unit * risk and C = unit * c.
     unit: float
+    #: In the unit of the original's loss; gap <= c epsilon ends training.
     epsilon: float
+    #: 1 sample, or the number of queries, sequences or label sets, without weights.
     structures: int = 1
 
 
@@ -69,47 +60,32 @@ class Units(NamedTuple):
     in percent (observed: svm_perf -c 0.6 on 60 examples is svm_light -c 1). svm_rank and svm_hmm
     average over queries and sequences. The C of LIBLINEAR, LIBSVM and svm_light weighs one
     example's hinge loss.
-
-    Attributes
-    ----------
-    loss : str
-    epsilon : float
-        In the unit of the original's loss.
-    samples : float
-        Examples, queries, sequences or label sets whose losses add up, the sum of their weights:
-        weight k is k of them. 0 where the loss is of all examples together.
-    scale : float
-        The original's loss is the mean loss of a sample times this.
-    is_sum : bool
-        Whether the risk is the sum over the samples; otherwise it is the original's loss itself.
-    structures : int
-        As in Objective.
-    original : float
-        The original's C is this times c.
-    at_zero : float
-        The risk of w = 0 where training may stay near that and it is above 0, else inf.
-    remedy : str
-        What a user may do then.
     """
 
     loss: str
+    #: In the unit of the original's loss.
     epsilon: float
+    #: Total weight of the examples, queries, sequences or label sets whose losses add up; 0 if the
+    #: loss is of all examples together.
     samples: float = 0
+    #: The original's loss is the mean loss of a sample times this.
     scale: float = 1.0
+    #: True if the risk is the sum over the samples; otherwise it is the original's loss itself.
     is_sum: bool = False
+    #: See Objective.
     structures: int = 1
+    #: The risk of w = 0 if training may stay near it and it is positive, else inf.
     at_zero: float = math.inf
+    #: Advice for that case.
     remedy: str = Message("compare larger values of {cost}")
+    #: The original's C is this times c.
     original: float = 1.0
 
     def objective(self, cost: float | None, example_cost: float | None) -> Objective:
-        """The objective of c, or of the weight of one sample's loss; exactly one of the two is
-        given.
+        """The objective of c, or of the weight of one sample's loss; exactly one of them is given.
 
-        Raises
-        ------
-        UsageError
-            For both or none, or for a sample's weight where the loss is no sum over samples.
+        Raises UsageError for both or none, or for a sample's weight if the loss is no sum over
+        samples.
         """
         if (cost is None) == (example_cost is None):
             raise UsageError(

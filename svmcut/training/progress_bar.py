@@ -117,14 +117,8 @@ class ProgressBar:
         return f", {clock(left)} left"
 
     def tell(self, reached: float | None, text: str) -> None:
-        """Draws how far a choice among models has come, ten times a second at most.
-
-        Parameters
-        ----------
-        reached : float or None
-            The share of the way; None where it is not known.
-        text : str
-        """
+        """Draw how far a choice among models has come, at most ten times a second; `reached` is the
+        share of the way, None if unknown."""
         now = time.perf_counter()
         if self._bar is None or now - self._drawn < _REDRAWN_SECONDS:
             return

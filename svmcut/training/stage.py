@@ -30,27 +30,17 @@ def make_solver(name: str, settings: Settings, task: str | None = None, **own: A
 
 
 class Stage(NamedTuple):
-    """One run of a plan.
+    """One run of a plan."""
 
-    Attributes
-    ----------
-    name : str
-        Of the solver; another where a second run of a plan needs one.
-    solver : Solver
-    problem : Problem, StructuredProblem, ExpansionProblem or KernelProblem
-    objective : Objective
-        What it minimises; of a part of the examples where the problem is.
-    warm : bool
-        Whether it starts from the solution of the C before, and leaves its own to the next.
-    start : Start or None
-        Where it begins else.
-    """
-
+    #: Of the solver; another one if a plan runs it twice.
     name: str
     solver: Solver
     problem: Any
+    #: For the examples of the problem, which may be a part of all.
     objective: Objective
+    #: True if it starts from the solution of the C before and passes its own on.
     warm: bool = False
+    #: Its start otherwise.
     start: Start | None = None
 
 

@@ -272,15 +272,8 @@ POLISH_MB = 200.0
 
 
 class BudgetPlan(Chosen):
-    """Steps on a budget.
-
-    Training ends after its epochs, and the polish by the stopping rule.
-
-    Raises
-    ------
-    MemoryLimitError
-        When the centres do not fit.
-    """
+    """Steps on a budget of centres. Training ends after its epochs, and the polish by the stopping
+    rule. Raises MemoryLimitError if the centres do not fit."""
 
     key = "budget"
     exact_work = 2e7  # the steps knew float32 values only

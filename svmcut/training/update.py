@@ -110,14 +110,8 @@ class Earlier(NamedTuple):
 
 
 def inherit_parameters(model: Any, where: str, given: Collection[str]) -> dict[str, Any]:
-    """Parameters that a model was trained with, of those that are not given: of training it anew on
-    other rows.
-
-    Raises
-    ------
-    UsageError
-        Where the model has no multipliers.
-    """
+    """The parameters that a model was trained with and that are not given, for training it anew on
+    other rows. Raises UsageError if the model has no multipliers."""
     if getattr(model, "multipliers", None) is None:
         raise UsageError(
             "{}: the model keeps no multipliers of its rows; train it with {keep_multipliers}",
