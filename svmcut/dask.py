@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
+from dask.distributed import Client
 
 from svmcut.api import Asked, Choice, choose, examples_of, make_settings, weights_of, width_of
 from svmcut.base.errors import UsageError
@@ -21,28 +22,25 @@ from svmcut.distributed.local import MOST_GATHERED
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, make_driver, should_hold_all
 from svmcut.distributed.scoring import Saving, fit_all
+from svmcut.estimators.clusters import (
+    LinearSVM,
+    LinearSVMRegressor,
+    MultilabelSVM,
+    RankSVM,
+)
 from svmcut.files.names import input_of
 from svmcut.files.patterns import files_of, is_pattern
 from svmcut.loading import Fitted
+from svmcut.solvers.protocol import Progress
 from svmcut.spec.refusals import check_names, check_weights
+from svmcut.spec.typed import Lists
 from svmcut.tables.encoded import TrainingTable
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tables.options import table_options
+from svmcut.training.driver import Driver
 
 if TYPE_CHECKING:
     from typing import Unpack
-
-    from dask.distributed import Client
-
-    from svmcut.estimators.clusters import (
-        LinearSVM,
-        LinearSVMRegressor,
-        MultilabelSVM,
-        RankSVM,
-    )
-    from svmcut.solvers.protocol import Progress
-    from svmcut.spec.typed import Lists
-    from svmcut.training.driver import Driver
 
 ESTIMATORS = ("LinearSVM", "LinearSVMRegressor", "MultilabelSVM", "RankSVM")
 

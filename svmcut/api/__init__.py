@@ -23,10 +23,12 @@ from svmcut.files.weights import read_weights
 from svmcut.loading import Fitted
 from svmcut.selection.grid import Search, Terms, cells_of, check_grid, parts_of
 from svmcut.selection.interval import GridProof
+from svmcut.solvers.protocol import Progress
 from svmcut.spec.catalog import COLUMNS, KERNEL_PARAMETERS, KERNELS, TABLES, TASKS, measures
 from svmcut.spec.entries import CLASSES
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import check, check_names, check_weights, plain
+from svmcut.spec.typed import Lists, Training
 from svmcut.tables.options import (
     OF_TABLES,
     OF_TOKENS,
@@ -35,18 +37,14 @@ from svmcut.tables.options import (
     table_options,
 )
 from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
-from svmcut.tasks.protocol import OF_CLASSES, make_task, names_for_second_file
+from svmcut.tasks.protocol import OF_CLASSES, Task, make_task, names_for_second_file
 from svmcut.tasks.weights import apply_weights
 from svmcut.training.certificate import check_decidable, finish_model
 from svmcut.training.decision_stop import DecidingDriver, check_fraction
+from svmcut.training.driver import Driver
 
 if TYPE_CHECKING:
     from typing import Unpack
-
-    from svmcut.solvers.protocol import Progress
-    from svmcut.spec.typed import Lists, Training
-    from svmcut.tasks.protocol import Task
-    from svmcut.training.driver import Driver
 
 
 @one_blas_thread()

@@ -16,15 +16,13 @@ from svmcut.selection.grid import held_out, parts_of
 from svmcut.selection.interval import CertifiedChoice, Interval, check_choice
 from svmcut.spec.kinds import number
 from svmcut.spec.parameters import C as OF_C
+from svmcut.spec.parameters import Settings
+from svmcut.spec.typed import Training
 from svmcut.tables.options import is_frame
-from svmcut.tasks.protocol import names_for_second_file
+from svmcut.tasks.protocol import Task, names_for_second_file
 
 if TYPE_CHECKING:
     from typing import Unpack
-
-    from svmcut.spec.parameters import Settings
-    from svmcut.spec.typed import Training
-    from svmcut.tasks.protocol import Task
 
 
 @one_blas_thread()

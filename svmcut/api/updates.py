@@ -15,17 +15,15 @@ from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.changes import Change, places_of
 from svmcut.formats import read_model
 from svmcut.loading import Fitted
+from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import check_kept, check_names
-from svmcut.tasks.protocol import names_for_second_file
+from svmcut.spec.typed import Training
+from svmcut.tasks.protocol import Task, names_for_second_file
 from svmcut.training.decision_stop import DecidingDriver, check_fraction
 from svmcut.training.update import Earlier, UpdatingDriver, check_earlier, inherit_parameters
 
 if TYPE_CHECKING:
     from typing import Unpack
-
-    from svmcut.spec.parameters import Settings
-    from svmcut.spec.typed import Training
-    from svmcut.tasks.protocol import Task
 
 #: What asks for training.
 _AIMS = ("gap", "epsilon", "until_decided")

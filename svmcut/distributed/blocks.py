@@ -8,24 +8,19 @@ again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError, NoExamples, UsageError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.data.arrays import check_columns, given_weights, vector_examples
-from svmcut.data.examples import Source
+from svmcut.data.examples import Examples, Source
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Examples
-
-    Block = dict[str, Any]
+Block = dict[str, Any]
 
 #: What stands beside X, and what messages call it.
 BESIDE = {"y": "y", "weights": "sample_weight", "qid": "qid"}

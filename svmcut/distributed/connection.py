@@ -26,16 +26,12 @@ from multiprocessing import resource_tracker
 import dask
 import numpy as np
 from dask.distributed import Client, LocalCluster, Security, get_client
+from numpy.typing import NDArray
 
 from svmcut.base.errors import ClusterError, SvmcutError, UsageError
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.distributed import local, work
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.distributed.parts import Place
-
+from svmcut.distributed.parts import Place
 
 #: By address, of the schedulers that this process has started and not yet stopped.
 _OWN: dict[str, Security] = {}

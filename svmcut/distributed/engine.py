@@ -21,27 +21,20 @@ import os
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._version import __version__
 from svmcut.base.errors import ClusterError, SvmcutError, UsageError
 from svmcut.base.messages import Message
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.distributed import connection, local, work
 from svmcut.distributed.connection import Direct, Lost, Sent, bytes_of
-from svmcut.distributed.parts import Reading
+from svmcut.distributed.parts import Bound, Found, Place, Reading, Sizes
 from svmcut.distributed.rows import Names, fold_nodes, node_of
 from svmcut.files.output import write_atomically
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from svmcut.distributed.parts import Bound, Found, Place, Sizes
-
 
 #: Bytes above which a vector is long: messages of Dask are meant to be smaller.
 LARGE = 10_000_000

@@ -12,10 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from svmcut.base.typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from svmcut.data.examples import Csr
+from svmcut.data.examples import Csr
 
 BLOCK = 1 << 16
 

@@ -16,32 +16,26 @@ sum of the risks.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.cutting.bundle import Cut
 from svmcut.cutting.line_search import line_minimum
 from svmcut.cutting.oracle import Point
 from svmcut.data.labels import label_text
 from svmcut.distributed.oracle import TOLERANCE, Carried, PartedLine, PartedOracle, PartedProblem
-from svmcut.distributed.parts import move_scores
+from svmcut.distributed.parts import Found, Part, Place, move_scores
+from svmcut.distributed.rows import Rows
 from svmcut.risks.binned import Bins
+from svmcut.solvers.protocol import StoppingRule
 from svmcut.spaces.linear import WeightSpace
+from svmcut.spec.parameters import Settings
 from svmcut.training.checks import check_class_memory, check_class_numbers, class_warnings
 from svmcut.training.multiclass import units_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from svmcut.distributed.parts import Found, Part, Place
-    from svmcut.distributed.rows import Rows
-    from svmcut.solvers.protocol import StoppingRule
-    from svmcut.spec.parameters import Settings
-
 
 #: Of each class, the outer two among them; 3 MB an answer.
 BINS = 1 << 16

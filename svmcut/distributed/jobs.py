@@ -12,15 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from svmcut._native.interrupt import Cancelled
 from svmcut.base.errors import ClusterError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.distributed import work
-from svmcut.selection.grid import Search
-
-if TYPE_CHECKING:
-    from svmcut.selection.grid import Chain, Grid
-    from svmcut.spec.parameters import Settings
-    from svmcut.training.outcome import Objective, Outcome
-    from svmcut.training.pieces import Work
+from svmcut.selection.grid import Chain, Grid, Search
+from svmcut.spec.parameters import Settings
+from svmcut.training.outcome import Objective, Outcome
+from svmcut.training.pieces import Work
 
 #: Seconds between looks at what is done, and without a worker before a run ends.
 LOOK, WITHOUT_WORKERS = 0.05, 600

@@ -10,19 +10,17 @@ from collections.abc import Iterator
 from svmcut._native.interrupt import Cancelled
 from svmcut.base.errors import UsageError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
+from svmcut.data.examples import Csr
 from svmcut.distributed.jobs import Hands, Jobs, task_watch
+from svmcut.solvers.label_lanes import BlockResult, LabelLanes, LanesProblem, LanesRun
 from svmcut.solvers.protocol import Interrupted, Progress
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.entries import SETS
+from svmcut.training.driver import Driver
 from svmcut.training.label_sets import LabelBlockPlan
 from svmcut.training.pieces import split
-
-if TYPE_CHECKING:
-    from svmcut.data.examples import Csr
-    from svmcut.solvers.label_lanes import BlockResult, LabelLanes, LanesProblem, LanesRun
-    from svmcut.training.driver import Driver
 
 #: Seconds after which a block that is not over comes back, to stand in a checkpoint.
 STRETCH = 5.0

@@ -12,23 +12,18 @@ import datetime
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.distributed.oracle import Carried
+from svmcut.distributed.parts import Part, Place
+from svmcut.distributed.rows import Rows
 from svmcut.spaces.linear import WeightSpace
 from svmcut.spec import schemas
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from svmcut.distributed.parts import Part, Place
-    from svmcut.distributed.rows import Rows
-
 
 #: Of an elliptic curve, which costs no time; for a day or so, as whoever has the key has the
 #: certificate too.

@@ -46,30 +46,26 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import dual_cd
 from svmcut._native import newton as native
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING, ClassVar, NamedTuple
+from svmcut.base.typing import ClassVar, NamedTuple
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.cutting.oracle import Point
 from svmcut.distributed import nearby
 from svmcut.distributed.nearby import EDGES, Nearby
-from svmcut.distributed.oracle import Carried, Corners, corners_of
+from svmcut.distributed.oracle import Carried, Corners, PartedProblem, corners_of
+from svmcut.distributed.parts import Part, Place
 from svmcut.qp import make_qp
+from svmcut.risks.smoothed import Smoothed
 from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import squared_norms
 from svmcut.solvers.protocol import Progress, Run, Solver, Start, constant
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form, State
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.distributed.oracle import PartedProblem
-    from svmcut.distributed.parts import Part, Place
-    from svmcut.risks.smoothed import Smoothed
 
 
 class BundledRun(Run):

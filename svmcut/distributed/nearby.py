@@ -4,18 +4,15 @@ which, and the cut of all others."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
-from svmcut.base.typing import TYPE_CHECKING, NamedTuple
+import numpy as np
+from numpy.typing import NDArray
+
+from svmcut.base.typing import NamedTuple
 from svmcut.data.examples import Csr
 from svmcut.distributed.oracle import corners_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from svmcut.distributed.parts import Part, Place
+from svmcut.distributed.parts import Part, Place
 
 #: Distances from a corner up to which rows are counted, in units of a scale and increasing: four in
 #: an octave.

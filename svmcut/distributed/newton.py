@@ -28,15 +28,16 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import newton as native
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from svmcut.base.typing import Any, ClassVar, NamedTuple
 from svmcut.cutting.bundle import Cut
 from svmcut.distributed import margin
 from svmcut.distributed.margin import FIRST, MOST_BYTES, BundledRun, Margin
 from svmcut.distributed.nearby import ENTRY_BYTES, ROW_BYTES
-from svmcut.distributed.oracle import Carried, Smooth, corners_of
+from svmcut.distributed.oracle import Carried, PartedProblem, Smooth, corners_of
 from svmcut.risks import make_risk
 from svmcut.solvers.compose import HandOverRun
 from svmcut.solvers.curvature import (
@@ -51,13 +52,8 @@ from svmcut.solvers.protocol import Progress, Run, Solver, Stall, Start
 from svmcut.spec import schemas
 from svmcut.spec.catalog import DUAL_CD, NEWTON, SOLVERS
 from svmcut.spec.entries import CLASSES
+from svmcut.spec.parameters import Settings
 from svmcut.spec.schemas import OWN, Form, State
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.distributed.oracle import PartedProblem
-    from svmcut.spec.parameters import Settings
 
 #: Part of the gradient that conjugate gradients may leave: more than where products cost no round,
 #: as bands move before the solution of their equations is of use.

@@ -9,27 +9,23 @@ tube. There coordinate descent has them one by one; from any farther the loss is
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.losses import TUBE
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from svmcut.base.typing import Any, ClassVar, NamedTuple
 from svmcut.cutting.bundle import Cut
 from svmcut.cutting.line_search import Products, line_minimum
 from svmcut.cutting.oracle import Point
 from svmcut.distributed import parts
 from svmcut.distributed.parts import MOST_MOVES, STEPS, most_moves
+from svmcut.distributed.rows import Rows
 from svmcut.risks.epsilon_insensitive import BoundEpsilonInsensitive
 from svmcut.risks.hinge import BoundHinge
 from svmcut.solvers.descent import hinge_cut
+from svmcut.solvers.protocol import StoppingRule
+from svmcut.spaces.linear import WeightSpace
 from svmcut.spec import schemas
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.distributed.rows import Rows
-    from svmcut.solvers.protocol import StoppingRule
-    from svmcut.spaces.linear import WeightSpace
-
 
 #: Part of the gap to which a line is searched, a round for every value.
 TOLERANCE = 0.03

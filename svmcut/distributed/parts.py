@@ -17,14 +17,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import sparse
 from svmcut.base.errors import DataError, NoExamples, TrainingError
 from svmcut.base.records import record, replace
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.cutting.oracle import REFRESH, Normals
 from svmcut.data.examples import Examples
-from svmcut.data.labels import SIGNS, classes_of
+from svmcut.data.labels import SIGNS, Labels, classes_of
 from svmcut.distributed.blocks import block_examples
 from svmcut.distributed.exact import are_sums_exact
 from svmcut.files.cache import join_examples, read_files
@@ -38,15 +39,9 @@ from svmcut.risks.weights import total
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.multilabel import LabelSpace
 from svmcut.spec.entries import GRADES, TWO_CLASSES
+from svmcut.spec.parameters import Settings
 from svmcut.tables.parts import Piece
 from svmcut.training.multiclass import class_risk
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.labels import Labels
-    from svmcut.spec.parameters import Settings
-
 
 #: Files up to which each is a part.
 MAX_SINGLE_FILES = 64

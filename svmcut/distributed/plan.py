@@ -7,34 +7,41 @@ Tables as parts: their encoding is fitted by the workers that read them.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError, NoExamples, TrainingError, UsageError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
 from svmcut.base.resources import usable_cpus
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.data.examples import Source
-from svmcut.data.labels import SIGNS, by_labels, label_text, labels_of, number_labels
+from svmcut.data.labels import SIGNS, Labels, by_labels, label_text, labels_of, number_labels
 from svmcut.distributed.histograms import NO_WEIGHT, BinnedOracle, PartedClasses, names_of
 from svmcut.distributed.local import MOST_GATHERED, GatheredSpace, signs
 from svmcut.distributed.newton import FromCuts, PartedNewton, RelayRun, has_curvature, smooth_of
 from svmcut.distributed.oracle import PartedOracle, PartedProblem
 from svmcut.distributed.parts import Bound, Found, Reading, Sizes, group_files, name_of
+from svmcut.distributed.rows import Rows
 from svmcut.risks import make_risk
 from svmcut.risks.binned_tables import binned_losses, make_binned
 from svmcut.risks.protocol import GridRisk
 from svmcut.risks.squared import SquaredRisk
-from svmcut.solvers.protocol import Problem
+from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import WeightSpace
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, MULTICLASS, NEWTON, PARTED, TASKS
 from svmcut.spec.entries import CLASSES, GRADES, L2, NUMBERS, SETS, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
+from svmcut.spec.parameters import Settings
 from svmcut.spec.places import loss_marks
 from svmcut.spec.refusals import check, no_sum
+from svmcut.tables.encoded import TrainingTable
+from svmcut.tables.encoding import Encoding
 from svmcut.tables.parts import (
+    Piece,
     check_alike,
     check_options,
     fit,
@@ -48,24 +55,10 @@ from svmcut.training.checks import check_memory
 from svmcut.training.driver import Driver
 from svmcut.training.linear import Linear
 from svmcut.training.multiclass import MulticlassPlan
-from svmcut.training.outcome import Outcome, Units, units_of_examples
+from svmcut.training.outcome import Objective, Outcome, Units, units_of_examples
 from svmcut.training.settings import resolve_settings
 from svmcut.training.stage import Ended, Stage, make_solver
 from svmcut.training.vectors import units_of_queries, weighted_sensitivity
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from svmcut.data.labels import Labels
-    from svmcut.distributed.rows import Rows
-    from svmcut.solvers.protocol import StoppingRule
-    from svmcut.spec.parameters import Settings
-    from svmcut.tables.encoded import TrainingTable
-    from svmcut.tables.encoding import Encoding
-    from svmcut.tables.parts import Piece
-    from svmcut.training.outcome import Objective
 
 
 class Encoded(NamedTuple):

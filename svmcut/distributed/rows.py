@@ -12,16 +12,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
+from numpy.typing import NDArray
+
 from svmcut.base.errors import NoExamples
-from svmcut.base.typing import TYPE_CHECKING, Any, Protocol
-from svmcut.distributed.parts import Part, Place, kept_last
+from svmcut.base.typing import Any, Protocol
+from svmcut.distributed.parts import Bound, Found, Part, Place, Reading, Sizes, kept_last
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.distributed.parts import Bound, Found, Reading, Sizes
-
-    Task = Callable[..., Any]
+Task = Callable[..., Any]
 
 
 class Rows(Protocol):

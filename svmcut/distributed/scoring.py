@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from svmcut._version import __version__
 from svmcut.base import records
 from svmcut.base.errors import CheckpointError, NoExamples, UsageError
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.distributed.engine import each
 from svmcut.files.checkpoints import (
     Generations,
@@ -27,21 +27,17 @@ from svmcut.files.checkpoints import (
 )
 from svmcut.files.output import write_atomically
 from svmcut.files.remote import is_url, located
+from svmcut.solvers.protocol import Progress
 from svmcut.spec import schemas
+from svmcut.spec.parameters import Settings
 from svmcut.spec.schemas import state_classes
 from svmcut.tasks.multiclass import Confusion
 from svmcut.tasks.prediction import PredictionOptions, Predictions, predict
+from svmcut.tasks.protocol import Task
 from svmcut.tasks.vectors import Scores
 from svmcut.training.certificate import with_certificate
+from svmcut.training.driver import Driver
 from svmcut.training.outcome import Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from svmcut.solvers.protocol import Progress
-    from svmcut.spec.parameters import Settings
-    from svmcut.tasks.protocol import Task
-    from svmcut.training.driver import Driver
 
 
 def targets_of(files: Sequence[str], folder: str) -> list[str]:

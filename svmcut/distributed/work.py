@@ -8,16 +8,13 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from numpy.typing import NDArray
+
 from svmcut.base.errors import ClusterError, DataError, SvmcutError
 from svmcut.base.messages import Message
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
-from svmcut.distributed.parts import Part, Place, Reading, UnknownVector
+from svmcut.base.typing import Any, NamedTuple
+from svmcut.distributed.parts import Bound, Found, Part, Place, Reading, Sizes, UnknownVector
 from svmcut.distributed.rows import merge_nodes, part_of, tree_sum
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.distributed.parts import Bound, Found, Sizes
 
 
 def worker() -> str:

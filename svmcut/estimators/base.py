@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -23,7 +24,7 @@ from svmcut.base.errors import DataError, SvmcutError, UsageError
 from svmcut.base.messages import Parameter, word_for_python, word_message
 from svmcut.base.records import replace
 from svmcut.base.resources import one_blas_thread, usable_cpus
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from svmcut.base.typing import Any, ClassVar, Self, TypeVar
 from svmcut.data.arrays import as_rows, check_columns, check_sparse, given_weights
 from svmcut.data.examples import Csr, Examples
 from svmcut.data.offset_features import coarse_warning
@@ -39,16 +40,10 @@ from svmcut.spec.refusals import check, plain
 from svmcut.tables.options import is_frame
 from svmcut.tasks.protocol import Task, make_task
 from svmcut.tasks.weights import apply_weights
+from svmcut.training.driver import Driver
 from svmcut.training.gate import ENDS, in_memory
+from svmcut.training.outcome import Outcome
 from svmcut.training.progress_bar import ProgressBar
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import NDArray
-
-    from svmcut.training.driver import Driver
-    from svmcut.training.outcome import Outcome
 
 #: What estimators call the parameters of svmcut.spec.parameters.Settings that have another name
 #: there.

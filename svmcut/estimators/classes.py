@@ -5,8 +5,11 @@ the same rows."""
 from __future__ import annotations
 
 import itertools
+import os
+from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -14,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from svmcut.base.errors import DataError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, Self
 from svmcut.data.arrays import given_weights
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.data.labels import SIGNS
@@ -27,19 +30,13 @@ from svmcut.scoring.probabilities import (
     two_class_probabilities,
 )
 from svmcut.spec.catalog import TASKS
+from svmcut.spec.parameters import Settings
 from svmcut.tasks.protocol import make_task
 from svmcut.tasks.weights import balanced_weights
+from svmcut.training.outcome import Outcome
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable
-    from typing import Self
-
-    from numpy.typing import NDArray
-
     from svmcut.models import KernelMulticlassModel, MulticlassModel, ScoringModel
-    from svmcut.spec.parameters import Settings
-    from svmcut.training.outcome import Outcome
 
 
 def has_probability(machines: Machines) -> bool:

@@ -7,9 +7,10 @@ import os
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError, UsageError
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any, Self
 from svmcut.data.arrays import given_weights
 from svmcut.distributed.blocks import blocks_of, classes_in, is_blocks, sets_in
 from svmcut.distributed.engine import DaskRows, here
@@ -23,16 +24,10 @@ from svmcut.files.patterns import files_of
 from svmcut.models import MultilabelModel
 from svmcut.spec.catalog import AUTO
 from svmcut.spec.entries import L2
+from svmcut.spec.parameters import Settings
+from svmcut.training.driver import Driver
+from svmcut.training.outcome import Outcome
 from svmcut.training.progress_bar import ProgressBar
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import NDArray
-
-    from svmcut.spec.parameters import Settings
-    from svmcut.training.driver import Driver
-    from svmcut.training.outcome import Outcome
 
 FILES = "lines of files begin with their labels, and may have cost: and qid: as well"
 

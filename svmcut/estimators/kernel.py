@@ -6,13 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from svmcut.base.errors import DataError, UsageError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import TYPE_CHECKING, Any, Self
 from svmcut.data.arrays import as_rows
 from svmcut.data.examples import Csr
 from svmcut.data.gamma import gamma_of
@@ -25,17 +27,12 @@ from svmcut.models import KernelMulticlassModel
 from svmcut.scoring.probabilities import couple_pairs
 from svmcut.spec import catalog
 from svmcut.spec.catalog import AUTO, BASIS_KINDS, PRECOMPUTED, SMO, SOLVERS
+from svmcut.spec.parameters import Settings
+from svmcut.training.outcome import Outcome
 from svmcut.training.settings import choose_kernel_solver
 
 if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import NDArray
-    from scipy.sparse import csr_matrix
-
     from svmcut.models import ScoringModel
-    from svmcut.spec.parameters import Settings
-    from svmcut.training.outcome import Outcome
 
 #: Of Regressor.
 TASK_OF_NUMBERS = Regressor.task

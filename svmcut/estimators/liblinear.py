@@ -8,18 +8,14 @@ from dataclasses import dataclass, field
 from sklearn.utils.validation import check_is_fitted
 
 from svmcut.base.errors import UsageError
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any, Self
+from svmcut.data.examples import Csr
 from svmcut.estimators.base import Trained
 from svmcut.estimators.bases import finite_cost, given_tube
 from svmcut.estimators.linear import LinearSVM
 from svmcut.estimators.regression import LinearSVMRegressor
 from svmcut.spec.catalog import AUTO
 from svmcut.spec.entries import L2
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from svmcut.data.examples import Csr
 
 #: Losses that LIBLINEAR has a primal solver for.
 PRIMAL = ("squared-hinge", "squared-epsilon-insensitive")

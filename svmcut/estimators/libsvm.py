@@ -10,12 +10,14 @@ import functools
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from svmcut.base.errors import UsageError
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any, Self
 from svmcut.data.arrays import given_weights
+from svmcut.data.examples import Csr
 from svmcut.estimators import one_class
 from svmcut.estimators.base import columns_of, machines_of, warn
 from svmcut.estimators.bases import finite_cost, given_tube
@@ -25,18 +27,11 @@ from svmcut.models import pairs_of
 from svmcut.scoring.probabilities import couple_pairs, two_class_probabilities
 from svmcut.spec.catalog import AUTO, BASIS_KINDS
 from svmcut.spec.kinds import BALANCED
+from svmcut.spec.parameters import Settings
+from svmcut.tasks.protocol import Task
 from svmcut.tasks.weights import balanced_weights
 from svmcut.training.gate import WEAK_CERTIFICATE
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Csr
-    from svmcut.spec.parameters import Settings
-    from svmcut.tasks.protocol import Task
-    from svmcut.training.outcome import Outcome
+from svmcut.training.outcome import Outcome
 
 
 @dataclass(kw_only=True, repr=False, eq=False)

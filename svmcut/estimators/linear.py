@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from svmcut.base.errors import UsageError
-from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.data.examples import Csr
+from svmcut.base.typing import TYPE_CHECKING, Any, Self
+from svmcut.data.examples import Csr, Examples
 from svmcut.estimators.base import MULTI_CLASS, columns_of, intercept, penalties, whole
 from svmcut.estimators.bases import Intercept, Penalised
 from svmcut.estimators.classes import Machines
@@ -18,21 +20,14 @@ from svmcut.models import LinearModel, MulticlassModel
 from svmcut.risks.contingency import ContingencyRisk
 from svmcut.scoring.measures import classification_measures
 from svmcut.spec.catalog import AUTO, MULTICLASS, TASKS, losses, solvers
+from svmcut.spec.parameters import Settings
 from svmcut.spec.spellings import respelt
 from svmcut.tasks.row_lines import aims_of, measure_of
-from svmcut.training.outcome import PERCENT
+from svmcut.training.outcome import PERCENT, Outcome
 from svmcut.training.small_machines import is_small, train_small
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Self
-
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Examples
     from svmcut.models import ScoringModel
-    from svmcut.spec.parameters import Settings
-    from svmcut.training.outcome import Outcome
 
 HINGE = "hinge"
 #: Under this name the starts of a next fit have the weights of machines that were trained at once.

@@ -5,15 +5,13 @@ of a DataFrame."""
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.spec.catalog import INPUTS
 from svmcut.tables.columns import Number
 from svmcut.tables.encoding import Encoding
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def words_of(classes: NDArray) -> tuple[str, ...]:

@@ -3,26 +3,20 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.data.examples import Examples, Source
+from svmcut.base.typing import Any, Self
+from svmcut.data.examples import Csr, Examples, Source
 from svmcut.data.labels import SIGNS
 from svmcut.estimators.base import threads_of, whole
 from svmcut.estimators.bases import OutlierMixin
 from svmcut.estimators.kernel import Expansions
 from svmcut.spec.catalog import AUTO, ONE_CLASS_LOSS
-
-if TYPE_CHECKING:
-    import os
-    from typing import Self
-
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Csr
 
 
 @dataclass(kw_only=True, repr=False, eq=False)

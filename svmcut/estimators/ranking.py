@@ -3,23 +3,19 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from svmcut.base.errors import DataError, UsageError
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any, Self
 from svmcut.data.arrays import vector_examples
 from svmcut.estimators.base import Trained, weights_of, whole
 from svmcut.models import LinearModel
 from svmcut.scoring.measures import ranking_measures
-
-if TYPE_CHECKING:
-    import os
-    from typing import Self
-
-    from numpy.typing import NDArray
 
 
 @dataclass(kw_only=True, repr=False, eq=False)

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from svmcut.base.errors import UsageError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.data.examples import Examples, Source
+from svmcut.base.typing import TYPE_CHECKING, Any, Self
+from svmcut.data.examples import Csr, Examples, Source
 from svmcut.estimators.base import (
     Trained,
     intercept,
@@ -23,18 +25,12 @@ from svmcut.estimators.base import (
 from svmcut.estimators.bases import Intercept, Penalised, RegressorMixin
 from svmcut.models import LinearModel
 from svmcut.spec.catalog import AUTO, TASKS, losses, solvers
+from svmcut.spec.parameters import Settings
 from svmcut.spec.spellings import respelt
+from svmcut.training.outcome import Outcome
 
 if TYPE_CHECKING:
-    import os
-    from typing import Self
-
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Csr
     from svmcut.models import ScoringModel
-    from svmcut.spec.parameters import Settings
-    from svmcut.training.outcome import Outcome
 
 
 class Regressor(RegressorMixin, Trained):

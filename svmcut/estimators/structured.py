@@ -6,17 +6,19 @@ from __future__ import annotations
 import itertools
 import math
 import numbers
+import os
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from svmcut.base.errors import DataError, UsageError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any, Self
 from svmcut.data.arrays import as_rows, check_sparse, multilabel_examples, named_rows
 from svmcut.data.examples import Csr, Names, Sequences, Source
 from svmcut.estimators.base import Trained, own_words, threads_of, whole
@@ -28,12 +30,6 @@ from svmcut.models.label_trees import BEAM
 from svmcut.scoring.chunks import ChunkCounts, split_tags
 from svmcut.scoring.tops import TopScores, rank_best, select_top_scores
 from svmcut.tasks.protocol import BLOCK_NUMBERS
-
-if TYPE_CHECKING:
-    import os
-    from typing import Self
-
-    from numpy.typing import NDArray
 
 
 @dataclass(kw_only=True, repr=False, eq=False)

@@ -3,26 +3,22 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from svmcut.base.errors import DataError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any, Self
 from svmcut.data.examples import Examples, Source
 from svmcut.estimators.base import Trained, threads_of, weights_of, whole
 from svmcut.models import LinearModel
 from svmcut.scoring.survival import check_times, survival_measures
 from svmcut.spec.catalog import TASKS
-
-if TYPE_CHECKING:
-    import os
-    from typing import Self
-
-    from numpy.typing import NDArray
 
 
 @dataclass(kw_only=True, repr=False, eq=False)

@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Names
 from svmcut.models.facts import Ends
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from svmcut.models import Model
 
 

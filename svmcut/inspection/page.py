@@ -4,16 +4,14 @@ it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
 
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.inspection import pictures
 from svmcut.inspection import text as texts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 #: Classes of the largest table of true and predicted labels.
 _CLASSES = 30

@@ -5,12 +5,10 @@ classes."""
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from html import escape
 
-from svmcut.base.typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from svmcut.base.typing import Any
 
 #: A picture's width; narrow, so that its text is as large as that of the page on a telephone too.
 WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM, _PLOT = 360, 52, 10, 8, 40, 190

@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 
 from svmcut.base.messages import escape, join_names
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.spec.catalog import FORMATS, measures
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 
 def text_of(document: dict[str, Any]) -> str:

@@ -23,21 +23,17 @@ from svmcut._native.interrupt import Cancelled, Ending
 from svmcut.base.errors import UsageError
 from svmcut.base.messages import Parameter
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple, Self
 from svmcut.data.folds import folds, split
 from svmcut.data.labels import classes_of, labels_of
 from svmcut.spec import schemas
 from svmcut.spec.catalog import KERNEL_PARAMETERS, KERNELS, TASKS, measures
 from svmcut.spec.entries import TWO_CLASSES
 from svmcut.spec.kinds import ABOVE_ZERO
+from svmcut.spec.parameters import Settings
 from svmcut.tasks.prediction import measure
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from svmcut.spec.parameters import Settings
-    from svmcut.tasks.protocol import Task
-    from svmcut.training.driver import Driver
+from svmcut.tasks.protocol import Task
+from svmcut.training.driver import Driver
 
 #: Most values of C of a chain.
 CHAIN = 4

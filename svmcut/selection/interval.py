@@ -20,12 +20,13 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.interrupt import Cancelled
 from svmcut.base.errors import UsageError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.cutting.bundle import CutBundle
 from svmcut.data.labels import classes_of
 from svmcut.models import LinearModel
@@ -37,16 +38,10 @@ from svmcut.solvers.protocol import Start
 from svmcut.spec import schemas
 from svmcut.spec.catalog import SOLVERS, TASKS, losses
 from svmcut.spec.entries import DUAL_CD, L2, TWO_CLASSES
-from svmcut.spec.parameters import DEFAULTS
-from svmcut.training.outcome import ROUNDED
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.spec.parameters import Settings
-    from svmcut.tasks.protocol import Task
-    from svmcut.training.driver import Driver
-    from svmcut.training.outcome import Outcome
+from svmcut.spec.parameters import DEFAULTS, Settings
+from svmcut.tasks.protocol import Task
+from svmcut.training.driver import Driver
+from svmcut.training.outcome import ROUNDED, Outcome
 
 #: Relative gap of a point unless told otherwise, and the least one that is asked for.
 GAP, LEAST_GAP = 1e-5, 1e-13

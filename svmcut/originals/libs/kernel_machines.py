@@ -36,6 +36,9 @@ from svmcut.solvers.nu import NuProblem, NuSmo
 from svmcut.solvers.smo import KernelProblem, Smo
 from svmcut.training.fallback import RELATIVE_TOLERANCE, best_function, losses_of
 
+if TYPE_CHECKING:
+    from svmcut.training.fallback import Losses
+
 #: Megabytes of kernel rows that are kept at least.
 _CACHE = 40.0
 #: Rows of given kernel values that are compared at once, and how far a value and its mirror image
@@ -46,9 +49,6 @@ _BLOCK, _ROUNDING = 512, 1e-5
 _NU_GAP, LEAST_GAP = 0.01, 1e-9
 #: A gap above this part of the objective is told where it was not to be.
 _TELLING = 1e-3
-
-if TYPE_CHECKING:
-    from svmcut.training.fallback import Losses
 
 
 @record

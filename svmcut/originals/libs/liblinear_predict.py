@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
-from svmcut.base.typing import TYPE_CHECKING
+import numpy as np
+from numpy.typing import NDArray
+
 from svmcut.formats.library_text import (
     JOINT,
     LOG_ODDS,
@@ -18,11 +20,6 @@ from svmcut.originals.libs import predicting
 from svmcut.originals.libs.predicting import Predicting, head_of, predict_file
 from svmcut.originals.libs.rows import Rows
 from svmcut.originals.libs.words import Refused, bad_usage, integer_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
 
 def run(words: list[str]) -> None:

@@ -8,14 +8,12 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import ModelError
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.originals.libs.rows import Rows, bad_line, read_rows
 from svmcut.originals.libs.words import Refused, no_model
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def accuracy(predicted: NDArray, targets: NDArray) -> tuple[float, int]:

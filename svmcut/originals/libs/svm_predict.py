@@ -6,9 +6,12 @@ Kernel values and sums of them in double precision, rows of a file against suppo
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable, Iterator
 
-from svmcut.base.typing import TYPE_CHECKING, Any
+import numpy as np
+from numpy.typing import NDArray
+
+from svmcut.base.typing import Any
 from svmcut.data.precomputed import last_columns
 from svmcut.formats.library_text import (
     C_SVC,
@@ -29,12 +32,6 @@ from svmcut.originals.libs import predicting
 from svmcut.originals.libs.predicting import Predicting, head_of, predict_file
 from svmcut.originals.libs.rows import Rows
 from svmcut.originals.libs.words import Refused, bad_usage, integer_of, leading_options
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
 
 #: Numbers of a block.
 _BLOCK = 4_000_000

@@ -10,19 +10,12 @@ What the programs print of training, and their model files.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from svmcut.base.errors import OutputError
+from svmcut.base.errors import ModelError, OutputError
 from svmcut.base.messages import hide_secrets
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cli.guard import guard
 from svmcut.files.output import write_atomically
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from svmcut.base.errors import ModelError
-
 
 _INTEGER = re.compile(r"\s*([+-]?[0-9]+)", re.ASCII)
 _REAL = re.compile(

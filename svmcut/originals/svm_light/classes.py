@@ -20,10 +20,10 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import local
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.kernels import KernelRows
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cli.termination import check_signals
 from svmcut.cli.training_report import out
 from svmcut.originals.svm_light import estimates
@@ -32,10 +32,6 @@ from svmcut.originals.svm_light.machines import Machine, MachineProblem
 from svmcut.originals.svm_light.run import LightRun
 from svmcut.solvers.smo import KernelProblem, Smo
 from svmcut.solvers.smoothed_margin import bias_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 RIGHT, WRONG, UNDECIDED = 1, -1, 0
 #: Megabytes of kernel rows of a thread at most.

@@ -24,16 +24,12 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import sparse
-from svmcut.base.typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Csr
-    from svmcut.models.kernels import Kernel
-
+from svmcut.base.typing import NamedTuple
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 
 #: Part of C within which a multiplier is at its bound.
 BOUND_TOLERANCE = 1e-7

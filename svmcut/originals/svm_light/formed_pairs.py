@@ -18,16 +18,14 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.kernels import KernelRows
 from svmcut._native.smo import EXACT_POINTS, Smo
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.originals.svm_light.pairs import GradedRows, PairMachine, blocks
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: Pairs that are formed at most: of a definite kernel those whose products are float64, else what
 #: memory holds.

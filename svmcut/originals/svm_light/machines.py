@@ -13,19 +13,16 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.records import record, replace
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 from svmcut.risks.weights import boxes
 from svmcut.solvers.auto import DENSE_DIM
 from svmcut.solvers.smo import KernelProblem, Smo
 from svmcut.solvers.smoothed_margin import SmoothedMargin
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Csr
-    from svmcut.models.kernels import Kernel
 
 #: Rows from which a linear machine is trained on features, where these are few enough for a
 #: Hessian.

@@ -18,10 +18,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.kernels import KernelRows
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.cutting.oracle import RiskOracle
+from svmcut.data.examples import Csr
+from svmcut.models.kernels import Kernel
 from svmcut.originals.svm_light.estimates import squared_lengths
 from svmcut.risks import make_risk
 from svmcut.solvers.cutting_plane import CuttingPlane
@@ -32,12 +35,6 @@ from svmcut.spaces.protocol import Space
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.parameters import Settings
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Csr
-    from svmcut.models.kernels import Kernel
 
 #: Pairs up to which training ends at FINE of the primal; with more at the tolerance times C and the
 #: pairs.

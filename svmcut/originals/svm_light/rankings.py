@@ -10,9 +10,10 @@ import math
 import time
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError, TrainingError, UsageError
-from svmcut.base.typing import TYPE_CHECKING, NamedTuple
+from svmcut.base.typing import NamedTuple
 from svmcut.cli.termination import check_signals
 from svmcut.cli.training_report import out
 from svmcut.originals.svm_light import estimates
@@ -22,10 +23,6 @@ from svmcut.originals.svm_light.formed_pairs import train as train_formed
 from svmcut.originals.svm_light.pairs import GradedRows, PairMachine, alphas, blocks, train
 from svmcut.originals.svm_light.run import LOOSEST, LightRun
 from svmcut.risks.ordinal import OrdinalRisk, query_starts
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 #: Pairs up to which every one is looked at for the figures of the report.
 MOST_PAIRS = 10_000_000

@@ -5,12 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cli.termination import check_signals
 from svmcut.cli.training_report import out
-
-if TYPE_CHECKING:
-    from svmcut.originals.svm_light.estimates import Rates
+from svmcut.originals.svm_light.estimates import Rates
 
 
 class LightReport:

@@ -8,11 +8,14 @@ import math
 import time
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError, TrainingError
 from svmcut.base.resources import usable_cpus
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.cli.training_report import step
+from svmcut.data.examples import Examples
+from svmcut.files.examples import Comments
 from svmcut.files.output import write_atomically
 from svmcut.formats import write_light
 from svmcut.models import KernelModel
@@ -20,14 +23,8 @@ from svmcut.models.kernels import Kernel
 from svmcut.originals.svm_light import estimates
 from svmcut.originals.svm_light.machines import PARTS, MachineProblem, Spent
 from svmcut.originals.svm_light.options import KERNELS
+from svmcut.originals.svm_light.report import LightReport
 from svmcut.risks.weights import example_weights
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Examples
-    from svmcut.files.examples import Comments
-    from svmcut.originals.svm_light.report import LightReport
 
 #: Megabytes of kernel rows at least.
 _CACHE = 100.0

@@ -18,26 +18,20 @@ said of other labels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import TrainingError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.cli.training_report import step
 from svmcut.files.output import write_atomically
 from svmcut.files.predictions import write_short_scores
 from svmcut.originals.svm_light import estimates
 from svmcut.originals.svm_light.classes import Classes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from svmcut.originals.svm_light.machines import Machine, MachineProblem
-
+from svmcut.originals.svm_light.machines import Machine, MachineProblem
 
 FIRST, FACTOR = 1e-5, 1.5
 
