@@ -381,26 +381,26 @@ Path = str | os.PathLike[str]
 
 
 class _Single(TypedDict, total=False):
-    \"""Those of one value always.\"""
+    \"""Parameters of one value always.\"""
 
 {single}
 
 
 class Parameters(_Single, total=False):
-    \"""Of one training run.\"""
+    \"""Parameters of one training run.\"""
 
 {one}
 
 
 class Training(Parameters, total=False):
-    \"""Of svmcut.train, which may end where labels are decided.\"""
+    \"""Parameters of svmcut.train, which may end where labels are decided.\"""
 
     until_decided: Any
     fraction: float
 
 
 class Lists(_Single, total=False):
-    \"""Of svmcut.cross_validate, which chooses among several values.\"""
+    \"""Parameters of svmcut.cross_validate, which chooses among several values.\"""
 
 {several}
 """

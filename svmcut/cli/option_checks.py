@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What no command line can honour: svmcut.spec.refusals, and what hangs on options that are no
+"""The refusals of command lines: svmcut.spec.refusals, and those of options that are no
 parameters."""
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _check_threshold(options: LearnOptions) -> None:
             if getattr(options, name) is not None:
                 raise UsageError("{} is for a threshold; add {at_least}", Parameter(name))
         return
-    promised(options)
+    promises_of(options)
     if options.validate is None:
         raise UsageError(
             "{at_least} chooses a threshold on rows that took no part in training; add {validate}"
@@ -181,8 +181,8 @@ def _check_threshold(options: LearnOptions) -> None:
         )
 
 
-def promised(options: LearnOptions) -> Promises:
-    """What the threshold of a run is to promise."""
+def promises_of(options: LearnOptions) -> Promises:
+    """Return the promises of the threshold of a run."""
     from svmcut.scoring.thresholds import make_promises
 
     confidence = USUAL_CONFIDENCE if options.confidence is None else options.confidence

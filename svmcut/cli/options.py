@@ -298,13 +298,13 @@ class LearnOptions(Settings):
 
     @property
     def reads_table(self) -> bool:
-        """Whether the examples are a table or texts."""
+        """Tell whether the examples are a table or texts."""
         return self.input in TABLES
 
     @property
     def reads_costs(self) -> bool:
-        """Whether ``cost:`` weighs examples, which programs with the originals' names ignore but of
-        clicks."""
+        """Tell whether ``cost:`` weighs examples; programs with the originals' names ignore it
+        except for clicks."""
         return not self.original or self.of_clicks
 
     @property
@@ -314,7 +314,7 @@ class LearnOptions(Settings):
 
     @property
     def scheduled(self) -> bool:
-        """Whether the workers of a scheduler train."""
+        """Tell whether the workers of a scheduler train."""
         return self.scheduler is not None or self.scheduler_file is not None
 
     @property
@@ -337,12 +337,12 @@ class LearnOptions(Settings):
 
     @property
     def searches(self) -> bool:
-        """Whether one model is chosen from a grid, and not one trained for every C."""
+        """Tell whether one model is chosen from a grid, and not one trained for every C."""
         several = any(len(values) > 1 for values in self.grid.values())
         return self.cv is not None or several or self.span is not None
 
     def settings(self) -> Settings:
-        """What the library is asked for: the first of several values, the solver of -w and --t
+        """Return the settings of the library: the first of several values, the solver of -w and --t
         without --solver."""
         values = {item.name: getattr(self, item.name) for item in fields(Settings)}
         for name in ("cost", "example_cost"):
@@ -437,16 +437,16 @@ def _kinds(task: str) -> dict[str, Kind]:
     return {
         "task": one_of(LEARNT, others),
         "loss": one_of(
-            {name: loss.number for name, loss in losses(task).items()}, _losses_of_others(task)
+            {name: loss.number for name, loss in losses(task).items()}, _describe_other_losses(task)
         ),
         "solver": one_of((AUTO, *own), foreign),
         "select": dashed(tuple(measures(task))),
-        "input": one_of(task_inputs(task), _texts_of_others(task)),
+        "input": one_of(task_inputs(task), _describe_other_texts(task)),
     }
 
 
-def _losses_of_others(task: str) -> dict[str, str]:
-    """Where the losses are that this task does not train for."""
+def _describe_other_losses(task: str) -> dict[str, str]:
+    """Say where the losses are that this task does not train for."""
     places = {}
     if TASKS[task].labels == NUMBERS:
         places = {name: f"is -l {loss} with --tube 0" for name, loss in OF_NO_TUBE.items()}
@@ -457,8 +457,8 @@ def _losses_of_others(task: str) -> dict[str, str]:
     return places
 
 
-def _texts_of_others(task: str) -> dict[str, str]:
-    """What texts are for, of files of other tasks alone."""
+def _describe_other_texts(task: str) -> dict[str, str]:
+    """Say what the formats of other tasks are for."""
     tags = TASKS[OF_TAGS].labels == TASKS[task].labels
     kind = "is for tables and texts" if tags else f"is for --task {OF_TAGS}"
     return dict.fromkeys([name for name in INPUTS if name not in task_inputs(task)], kind)

@@ -62,15 +62,15 @@ class HelpFormatter(click.HelpFormatter):
     """Headings in bold and flags in colour, which click drops where no terminal shows them."""
 
     def write_heading(self, heading):
-        self.write(f"{'':{self.current_indent}}{_styled(heading + ':', bold=True)}\n")
+        self.write(f"{'':{self.current_indent}}{_style(heading + ':', bold=True)}\n")
 
     def write_dl(self, rows, col_max=30, col_spacing=2):
         super().write_dl(
-            [(_styled(flags, fg="cyan"), text) for flags, text in rows], col_max, col_spacing
+            [(_style(flags, fg="cyan"), text) for flags, text in rows], col_max, col_spacing
         )
 
 
-def _styled(text: str, **style: Any) -> str:
+def _style(text: str, **style: Any) -> str:
     return text if "NO_COLOR" in os.environ else click.style(text, **style)
 
 

@@ -79,9 +79,9 @@ def choose_for_run(
 ) -> tuple[Any, dict[str, Any], list[str]]:
     """Chooses the threshold of a run of learn on the rows of --validate, scored as a reader of the
     model file scores them. Returns the model, entries of the report, and lines to print."""
-    from svmcut.cli.option_checks import promised
+    from svmcut.cli.option_checks import promises_of
 
-    promise, kept = promised(options), written_and_read(model)
+    promise, kept = promises_of(options), written_and_read(model)
     try:
         chosen = choose(task, kept, [held], promise, options.threads, [seen])
     except TrainingError as error:
@@ -91,7 +91,7 @@ def choose_for_run(
 
 
 def threshold_lines(chosen: ChosenThreshold, promise: Promises) -> Iterator[str]:
-    """Lines on what is promised, and on the rows that the threshold was chosen on."""
+    """Lines on what is promises_of, and on the rows that the threshold was chosen on."""
     values, sure = chosen.values, 100 * promise.confidence
     yield fact("Threshold", f"{chosen.model.threshold:.6g} of the scores, subtracted from them")
     floors = " and ".join(f"{name} of at least {floor:g}" for name, floor in promise.floors.items())

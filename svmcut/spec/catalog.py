@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What there is to choose from: every task, loss, solver, kernel, measure, small QP and model
+"""The catalog: every task, loss, solver, kernel, measure, small QP and model
 format is one row.
 
 Tasks with their losses and measures stand in svmcut.spec.tasks, solvers in svmcut.spec.solvers,
@@ -157,7 +157,7 @@ KERNELS = {
 
 
 def is_definite(kernel: str, degree: int, gamma: float, scale: float, offset: float) -> bool:
-    """Whether every matrix of values of a kernel of these parameters is known to be positive
+    """Tell whether every matrix of values of a kernel of these parameters is known to be positive
     semidefinite."""
     definite = KERNELS[kernel].definite
     return definite is not None and definite(degree, gamma, scale, offset)
@@ -336,7 +336,7 @@ def takes(task: str, solver: str, kernel: bool) -> set[str]:
 
 @cache
 def _read(task: str) -> dict[str, set[str]]:
-    """What each solver of a task reads, of what not every solver does, in the order of the
+    """Return what each solver of a task reads, of what not every solver does, in the order of the
     solvers."""
     known = {
         name: [kernel for kernel in (False, True) if name in solvers(task, kernel)]
@@ -354,7 +354,7 @@ def takers(task: str, parameter: str) -> list[str]:
 
 
 def load(where: str) -> Any:
-    """What ``module:name`` stands for, imported now."""
+    """Import and return what ``module:name`` stands for."""
     module, name = where.split(":")
     return getattr(importlib.import_module(module), name)
 
@@ -369,7 +369,7 @@ def solver_class(name: str, task: str = "classification", loss: str | None = Non
 
 
 def choices(task: str, kernel: bool, usual: bool) -> tuple[str, ...]:
-    """What AUTO stands for, from small to large sets.
+    """Return what AUTO stands for, from small to large sets.
 
     Parameters
     ----------

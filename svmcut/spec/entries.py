@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the rows of svmcut.spec.catalog hold."""
+"""The records of which svmcut.spec.catalog holds rows."""
 
 from __future__ import annotations
 
@@ -181,16 +181,16 @@ class Solver(NamedTuple):
 
     @property
     def steps(self) -> bool:
-        """Whether it goes example by example and ends after its epochs, without a gap to reach."""
+        """Tell whether it goes example by example and ends after its epochs, not at a gap."""
         return self.plan == "steps"
 
     @property
     def by_conditions(self) -> bool:
-        """Whether its epsilon is a tolerance of the KKT conditions."""
+        """Tell whether its epsilon is a tolerance of the KKT conditions."""
         return self.plan == "smo"
 
     def on_values(self, task: str) -> bool:
-        """Whether it works on kernel values whatever the kernel."""
+        """Tell whether it works on kernel values whatever the kernel."""
         return task not in self.linear
 
 
@@ -393,17 +393,17 @@ class Task(NamedTuple):
 
     @property
     def has_classes(self) -> bool:
-        """Whether a label names the class of a row, of two or more."""
+        """Tell whether a label names the class of a row, of two or more."""
         return self.labels in (TWO_CLASSES, CLASSES)
 
     @property
     def has_scores(self) -> bool:
-        """Whether a model gives each row one score."""
+        """Tell whether a model gives each row one score."""
         return self.labels in (TWO_CLASSES, GRADES, NUMBERS, ONE_CLASS)
 
     @property
     def of_rows(self) -> bool:
-        """Whether a row has one label, and none depends on another's."""
+        """Tell whether a row has one label, and none depends on another's."""
         return self.has_scores or self.has_classes
 
 

@@ -61,7 +61,7 @@ def _accept(value: Any, accepted: bool) -> Any:
 
 
 def _is_real(value: Any) -> bool:
-    """Whether it is a number, NumPy's and others' too."""
+    """Tell whether it is a number, NumPy's and others' too."""
     if isinstance(value, float | int):
         return True
     import numbers
@@ -165,7 +165,7 @@ def size() -> Kind:
 
 
 def address() -> Kind:
-    """Where a scheduler is: tcp://host:port, tls://host:port, or local:N for N workers that are
+    """Address of a scheduler: tcp://host:port, tls://host:port, or local:N for N workers that are
     started here."""
 
     def take(value: Any) -> str:
@@ -219,7 +219,7 @@ class Span(tuple):
 
 
 def several_or_span(one: Kind, original: Kind | None = None) -> Kind:
-    """As `several`, or two ends in a text LOW:HIGH, which are a Span."""
+    """One or several values as in `several`, or two ends in a text LOW:HIGH, which are a Span."""
     listed = several(one, original)
 
     def read(text: str) -> tuple[Typed, ...]:

@@ -92,7 +92,7 @@ def _has_kernels(task: Task) -> bool:
 
 @record(kw_only=True)
 class Settings:
-    """What to train. None leaves the choice to the task, the kernel or the solver.
+    """Parameters of training. None leaves the choice to the task, the kernel or the solver.
 
     Every field is a parameter of `svmcut.train` and an option of the command line. A `#:` line adds
     what the help does not say.
@@ -375,12 +375,12 @@ class Settings:
 
     @property
     def labels(self) -> str:
-        """What the task's labels are, of svmcut.spec.entries."""
+        """The kind of the task's labels, of svmcut.spec.entries."""
         return TASKS[self.task].labels
 
     @property
     def has_kernel(self) -> bool:
-        """Whether the run is one on kernel values."""
+        """Tell whether the run is one on kernel values."""
         return (
             self.kernel != "linear"
             or self.is_nu
@@ -389,7 +389,7 @@ class Settings:
 
     @property
     def is_nu(self) -> bool:
-        """Whether nu says what C or a tube says elsewhere: nu-SVC, nu-SVR and one class."""
+        """Tell whether nu says what C or a tube says elsewhere: nu-SVC, nu-SVR and one class."""
         if self.labels == ONE_CLASS:
             return True
         known = self.solver in (AUTO, SMO) and self.task in SOLVERS[SMO].kernel
@@ -397,39 +397,39 @@ class Settings:
 
     @property
     def is_given(self) -> bool:
-        """Whether the examples are kernel values."""
+        """Tell whether the examples are kernel values."""
         return KERNELS[self.kernel].given
 
     @property
     def has_cost(self) -> bool:
-        """Whether a C weighs the losses, and not nu alone."""
+        """Tell whether a C weighs the losses, and not nu alone."""
         return TASKS[self.task].has_cost and not (self.is_nu and self.labels != NUMBERS)
 
     @property
     def is_definite(self) -> bool:
-        """Whether the kernel is known to be positive semidefinite."""
+        """Tell whether the kernel is known to be positive semidefinite."""
         gamma = 1.0 if isinstance(self.gamma, str) else self.gamma
         return is_definite(self.kernel, self.degree, gamma, self.scale_kernel, self.coef0)
 
     @property
     def is_plain(self) -> bool:
-        """Whether rescaling and slack norm are those every solver knows."""
+        """Tell whether rescaling and slack norm are those every solver knows."""
         return self.rescaling == "margin" and self.slack_norm == 1
 
     @property
     def is_usual(self) -> bool:
-        """Whether the risk is the plain one of the task's first loss."""
+        """Tell whether the risk is the plain one of the task's first loss."""
         return self.loss in (None, TASKS[self.task].loss) and self.is_plain
 
     @property
     def of_clicks(self) -> bool:
-        """Whether weights are those of clicked rows."""
+        """Tell whether weights are those of clicked rows."""
         loss = losses(self.task).get(self.loss or "")
         return loss is not None and loss.of_clicks
 
     @property
     def is_sum(self) -> bool:
-        """Whether the loss is a sum over what example_cost weighs."""
+        """Tell whether the loss is a sum over what example_cost weighs."""
         loss = losses(self.task).get(self.loss or TASKS[self.task].loss)
         return loss is not None and loss.is_sum and (self.is_plain or not loss.table)
 
@@ -442,8 +442,8 @@ class Settings:
 
     @property
     def of_scores(self) -> bool:
-        """Whether the risk is a sum over examples of losses of one score each, which has trainers
-        of its own."""
+        """Tell whether the risk is a sum over examples of losses of one score each, which has
+        trainers of its own."""
         first = SOLVERS[DUAL_CD]
         name = self.loss or TASKS[self.task].loss
         return self.is_plain and self.task in first.linear and name in (first.losses or ())
@@ -455,14 +455,14 @@ class Settings:
 
     @property
     def is_joint(self) -> bool:
-        """Whether functions of a kernel are trained at once, one a class: as sequences of one
+        """Tell whether functions of a kernel are trained at once, one a class: as sequences of one
         token."""
         known = TASKS[self.task].joint_plan is not None
         return known and self.has_kernel and self.multiclass == MULTICLASS[0]
 
     @property
     def is_open(self) -> bool:
-        """Whether the labels decide between two classes and more."""
+        """Tell whether the labels decide between two classes and more."""
         named = self.given is not None and "task" in self.given
         return self.task == DEFAULTS["task"] and not named and self.positive is None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What parameters that place a loss mean to it: p and at."""
+"""The parameters that place a loss: p and at."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def place_of(loss: Loss, at: Any) -> Any:
 
 
 def loss_marks(settings: Any) -> dict[str, Any]:
-    """What a model of classes keeps of the loss of settings: ``loss``, None for the task's first,
+    """Return what a model of classes keeps of the loss: ``loss``, None for the task's first,
     and ``parameter``, a beta, a floor, or the two ends of a range, None where it has none."""
     row = losses(settings.task)[settings.loss]
     parameter: tuple[float, ...] | None = None

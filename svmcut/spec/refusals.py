@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What no run can honour: every refusal that needs no data.
+"""Refusals of parameters that need no data, and warnings of those without effect.
 
-Messages are values of svmcut.base.messages, warnings too: who prints them words their parameters.
-
-Whether the multipliers of a run's rows can be kept, and the optimum of other rows bounded by
-them. Standard library only.
-
-What is refused of the options of labels by the thousand.
-
-What a penalty that makes weights 0, and a bias without penalty, do not go with.
+Messages are values of svmcut.base.messages: who prints them words their parameters. Standard
+library only.
 """
 
 from __future__ import annotations
@@ -66,10 +60,10 @@ def check_penalty(settings: Settings) -> None:
     sums = [
         name
         for name in losses(settings.task)
-        if any(_knows(row, name, square) for row in known.values())
+        if any(_can_train(row, name, square) for row in known.values())
     ]
     if settings.loss not in sums:
-        if any(_knows(row, settings.loss, True) for row in known.values()):
+        if any(_can_train(row, settings.loss, True) for row in known.values()):
             raise _without_square(settings, sums)
         raise UsageError(
             "{penalty=} is not for loss '{}'; use {loss=}", penalty, settings.loss, sums
@@ -79,7 +73,7 @@ def check_penalty(settings: Settings) -> None:
 
 
 def _without_square(settings: Settings, sums: list[str]) -> UsageError:
-    """That a loss needs a square in the penalty."""
+    """Return the refusal of a penalty without a square for a loss that needs one."""
     if settings.penalty == ELASTIC_NET:
         return UsageError(
             "{l1_ratio=} leaves no 1/2 w'w, which loss '{}' needs; give less, or use {loss=}",
@@ -96,7 +90,7 @@ def _without_square(settings: Settings, sums: list[str]) -> UsageError:
     )
 
 
-def _knows(row: Solver, loss: str | None, square: bool) -> bool:
+def _can_train(row: Solver, loss: str | None, square: bool) -> bool:
     return (row.losses is None or loss in row.losses) and (square or loss not in row.with_square)
 
 
@@ -270,7 +264,7 @@ def check_weights(settings: Settings, name: str) -> None:
 
 
 def no_sum(loss: str | None) -> str:
-    """What is wrong with what weighs an example, for a loss that is no sum."""
+    """Say why examples have no weights with a loss that is no sum."""
     return (
         f"weighs one example's loss, but loss '{loss}' with these options is no sum over examples"
     )

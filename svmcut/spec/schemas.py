@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What saved states must look like. All that goes on from one says so here first, and indexes with
+"""Forms of saved states. All that goes on from one says so here first, and indexes with
 nothing unchecked.
 
 A check takes a value and the name it goes by in messages, and raises StateError; checks are put
@@ -37,8 +37,8 @@ class StateError(ValueError):
 
 
 class Kinds(NamedTuple):
-    """What a state may hold of a space: elements, normals as a bundle of cuts keeps them, scores,
-    coefficients."""
+    """Forms of what a state holds of a space: elements, normals as a bundle of cuts keeps them,
+    scores, coefficients."""
 
     element: Check
     normal: Check
@@ -165,7 +165,7 @@ def below(most: np.ndarray, low: float | None = None) -> Check:
 
 
 def weights(*shape: int | None) -> Check:
-    """As reals, with room to grow in the float32 of kernel values and model files."""
+    """Reals with room to grow in the float32 of kernel values and model files."""
     return reals(*shape, low=-1e37, high=1e37)
 
 
@@ -240,7 +240,7 @@ def expansion(cls: type, n: int, **checks: Check) -> Check:
 
 
 def either(*checks: Check) -> Check:
-    """What one of the checks takes."""
+    """A form that takes what one of the checks takes."""
 
     def check(value: Any, name: str) -> None:
         failures = []
@@ -303,8 +303,8 @@ def require(holds: bool, name: str, wanted: str) -> None:
 
 
 def scheduled(passes: int, due: Callable[[int], int]) -> bool:
-    """Whether so many passes can have been made: from 0 on `due` says after how many the next look
-    is."""
+    """Tell whether so many passes can have been made: from 0 on `due` says after how many the
+    next look is."""
     at = 0
     while at < passes:
         at = due(at)
@@ -338,11 +338,11 @@ class Kept:
     called: ClassVar[str] = "state"
 
     def form(self) -> Form:
-        """What is kept of it."""
+        """Form of its saved state."""
         raise NotImplementedError
 
     def state(self) -> State:
-        """Where it stands; what it does later does not change it."""
+        """Return a state that later steps do not change."""
         return state_of(self, self.form())
 
     def restore(self, state: State) -> None:

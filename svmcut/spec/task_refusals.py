@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tasks cannot honour: rows as features or kernel values, nu machines, classes and chains.
-
-What solvers cannot honour: another task, loss or kernel, and parameters they do not read.
-
-Whether the tags of a chain can have a certificate. Standard library only.
-"""
+"""Refusals of tasks and solvers: rows as features or kernel values, nu machines, classes, chains,
+and parameters that no solver reads. Standard library only."""
 
 from __future__ import annotations
 
@@ -35,7 +31,7 @@ from svmcut.spec.trainers import candidates, chosen_solver, reads, serves, train
 
 
 def certifies_tags(settings: Settings) -> bool:
-    """Whether parameter certify is for a chain on features, whose model keeps a certificate.
+    """Tell whether parameter certify is for a chain on features, whose model keeps a certificate.
 
     Raises
     ------

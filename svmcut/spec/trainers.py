@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What trains with given settings: the solver that is chosen, and the parameters it reads."""
+"""The trainer of given settings: the solver that is chosen, and the parameters it reads."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def chosen_solver(settings: Settings) -> str:
 
 
 def variant(settings: Settings) -> str | None:
-    """What makes another risk of the plain one of the task's first loss: "slack_norm=2"; None where
-    nothing does."""
+    """Say what makes another risk of the plain one of the task's first loss: "slack_norm=2";
+    None where nothing does."""
     row = losses(settings.task).get(settings.loss or "")
     if row is not None and not row.drawn and row.name != TASKS[settings.task].loss:
         return Message("{loss=}", settings.loss)
@@ -56,7 +56,7 @@ def variant(settings: Settings) -> str | None:
 
 
 def trainer(settings: Settings) -> str:
-    """What trains, as messages name it: its kernel, or its solver where there is none."""
+    """Name the trainer for messages: its kernel, or its solver where there is none."""
     return (
         f"the {settings.kernel} kernel"
         if settings.kernel != "linear"
@@ -65,7 +65,7 @@ def trainer(settings: Settings) -> str:
 
 
 def serves(row: Solver, settings: Settings, loss: Loss) -> bool:
-    """Whether a solver trains for this loss, rescaling and norm."""
+    """Tell whether a solver trains for this loss, rescaling and norm."""
     known = (row.losses is None or loss.name in row.losses) and (loss.drawn or not row.drawn)
     return known and (settings.is_plain or not row.plain)
 

@@ -18,7 +18,7 @@ Path = str | os.PathLike[str]
 
 
 class _Single(TypedDict, total=False):
-    """Those of one value always."""
+    """Parameters of one value always."""
 
     positive: float | str | None
     class_weight: str | Mapping[Any, float] | None
@@ -96,7 +96,7 @@ class _Single(TypedDict, total=False):
 
 
 class Parameters(_Single, total=False):
-    """Of one training run."""
+    """Parameters of one training run."""
 
     cost: float | None
     example_cost: float | None
@@ -107,14 +107,14 @@ class Parameters(_Single, total=False):
 
 
 class Training(Parameters, total=False):
-    """Of svmcut.train, which may end where labels are decided."""
+    """Parameters of svmcut.train, which may end where labels are decided."""
 
     until_decided: Any
     fraction: float
 
 
 class Lists(_Single, total=False):
-    """Of svmcut.cross_validate, which chooses among several values."""
+    """Parameters of svmcut.cross_validate, which chooses among several values."""
 
     cost: float | Sequence[float] | None
     example_cost: float | Sequence[float] | None
