@@ -13,28 +13,23 @@ from __future__ import annotations
 import time
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import TrainingError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
+from svmcut.data.examples import Examples, Sequences
 from svmcut.data.folds import folds, split
 from svmcut.models import ChainModel
 from svmcut.models.decoding import HeldSequences, Lattice, fit_temperature
 from svmcut.scoring.probabilities import LOG_ODDS, ProbabilityLosses, fit_laplace
+from svmcut.solvers.protocol import State
+from svmcut.solvers.quick import QuickRun
 from svmcut.spec.catalog import LOG_ODDS_OF, load, plan_of
 from svmcut.spec.entries import NUMBERS, TWO_CLASSES
-from svmcut.training.driver import Driver
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Examples, Sequences
-    from svmcut.solvers.protocol import State
-    from svmcut.solvers.quick import QuickRun
-    from svmcut.training.driver import Cost, Observe
-    from svmcut.training.outcome import Outcome
-    from svmcut.training.stage import Plan
-
+from svmcut.training.driver import Cost, Driver, Observe
+from svmcut.training.outcome import Outcome
+from svmcut.training.stage import Plan
 
 FOLDS = 5
 

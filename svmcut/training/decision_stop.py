@@ -13,25 +13,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import TrainingError, UsageError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
+from svmcut.data.examples import Csr
 from svmcut.models.bounds import lengths, limits
+from svmcut.solvers.protocol import Progress, State
 from svmcut.spec import schemas
 from svmcut.spec.kinds import number
 from svmcut.training.certificate import check_decidable, with_certificate
-from svmcut.training.driver import Driver
+from svmcut.training.driver import Cost, Driver, Observe
 from svmcut.training.gate import judge_by_proof
+from svmcut.training.outcome import Outcome
 from svmcut.training.update import UpdatingDriver
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Csr
-    from svmcut.solvers.protocol import Progress, State
-    from svmcut.training.driver import Cost, Observe
-    from svmcut.training.outcome import Outcome
 
 #: Share that is decided where nothing is said.
 FRACTION = 0.99

@@ -11,22 +11,19 @@ from collections.abc import Callable
 from svmcut._native.interrupt import deadline, watched_signals
 from svmcut.base.records import replace
 from svmcut.base.resources import INIT, QP, one_blas_thread, timed_part
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.solvers.compose import Watched
 from svmcut.solvers.protocol import Progress, Start, State
 from svmcut.spec import schemas
 from svmcut.spec.catalog import load, plan_of
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import check
-from svmcut.training.outcome import Outcome
+from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.settings import resolve_settings
 from svmcut.training.stage import Ended, Plan, Stage
 
-if TYPE_CHECKING:
-    from svmcut.training.outcome import Objective
-
-    Observe = Callable[[Progress, Objective], None] | None
-    Cost = float | None
+Observe = Callable[[Progress, Objective], None] | None
+Cost = float | None
 
 
 class Driver:

@@ -13,10 +13,11 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError, MemoryLimitError
 from svmcut.base.resources import describe_shortage
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.data.examples import Csr
 from svmcut.data.precomputed import (
     checked_serials,
@@ -27,14 +28,10 @@ from svmcut.data.precomputed import (
 )
 from svmcut.models import KernelModel
 from svmcut.models.linear import LinearModel
+from svmcut.spec.parameters import Settings
 from svmcut.training.gate import Part
 from svmcut.training.kernel_plan import KernelRoom
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.spec.parameters import Settings
-    from svmcut.training.vectors import Vectors
+from svmcut.training.vectors import Vectors
 
 #: Rows up to which a factorisation, of n^3 / 3 products, is worth its time; and steps of Lanczos'
 #: method beyond.

@@ -12,12 +12,13 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.kernels import KernelRows
 from svmcut._native.smo import EXACT_POINTS
 from svmcut.base.records import replace
 from svmcut.base.resources import describe_shortage
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.data.examples import Csr, Examples
 from svmcut.data.precomputed import checked_serials, points_of
 from svmcut.models import KernelModel, KernelMulticlassModel, pairs_of
@@ -35,10 +36,6 @@ from svmcut.training.kernel_plan import kernel_warnings
 from svmcut.training.outcome import PERCENT, Objective, Outcome, class_units
 from svmcut.training.settings import kernel_of
 from svmcut.training.stage import Ended, Plan, Stage
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 #: Nonzeros of a row from which the values of all rows serve pairs better than rows of their own: a
 #: value of two classes is one machine's alone, so that sharing halves their number and costs the

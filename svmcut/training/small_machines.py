@@ -9,22 +9,18 @@ of them. Every machine ends at its own certificate, formed afresh from the rows.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import newton, sparse
 from svmcut._native.interrupt import watched_signals
 from svmcut.base.resources import QP, timed_part
-from svmcut.base.typing import TYPE_CHECKING
+from svmcut.data.examples import Csr
 from svmcut.models import LinearModel
 from svmcut.solvers.protocol import Progress, StoppingRule, constant
 from svmcut.spec.catalog import AUTO, NEWTON, TASKS
 from svmcut.spec.entries import L2, SQUARED_HINGE
+from svmcut.spec.parameters import Settings
 from svmcut.training.outcome import Objective, Outcome
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Csr
-    from svmcut.spec.parameters import Settings
 
 #: Most features, and most numbers of the rows with all their zeros.
 MAX_FEATURES, MAX_NUMBERS = 200, 1 << 20

@@ -11,13 +11,13 @@ from svmcut._native import sparse
 from svmcut.base.errors import TrainingError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any, Protocol
+from svmcut.base.typing import Any, Protocol
 from svmcut.data.examples import Examples
 from svmcut.risks import make_risk
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.squared import SquaredRisk
 from svmcut.risks.weights import total
-from svmcut.solvers.protocol import Problem
+from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.rows import linear_space
 from svmcut.spec.catalog import TASKS, losses
@@ -25,9 +25,6 @@ from svmcut.spec.entries import GRADES, NUMBERS
 from svmcut.spec.parameters import Settings
 from svmcut.training.checks import check_memory, check_queries, rank_warnings
 from svmcut.training.outcome import Units, units_of_examples
-
-if TYPE_CHECKING:
-    from svmcut.solvers.protocol import StoppingRule
 
 
 class BoundRows(Protocol):
