@@ -27,7 +27,7 @@ import numpy as np
 from arguments import SVMCUT, make_parser
 from timing import Measurement, alternate, time_process
 
-from svmcut.data.folds import folds
+from svmcut.data.folds import make_folds
 from svmcut.files.examples import read_examples
 
 
@@ -53,7 +53,7 @@ def grid_search(
 
     examples = read_examples(str(path))
     place = np.empty(len(examples), int)
-    for k, fold in enumerate(folds("classification", examples, options.folds)):
+    for k, fold in enumerate(make_folds("classification", examples, options.folds)):
         place[fold.held] = k
     grid = {"C": options.C} | ({"gamma": options.gamma} if options.gamma else {})
     machine = (

@@ -51,7 +51,7 @@ MODULES = {
         "svmcut.estimators.liblinear.LinearSVC",
         "svmcut.estimators.liblinear.LinearSVR",
     ],
-    "Folds": ["svmcut.data.folds.folds"],
+    "Folds": ["svmcut.data.folds.make_folds"],
     "On the workers of Dask": ["svmcut.dask.train", "svmcut.estimators.clusters.LinearSVM"],
 }
 #: Their attributes stand in their docstrings; listed one by one they would be there twice.

@@ -14,7 +14,7 @@ from svmcut.base.errors import DataError, UsageError
 from svmcut.base.messages import hide_secrets
 from svmcut.base.records import fields, record, replace
 from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.data.arrays import as_rows, named_rows, vector_examples
+from svmcut.data.arrays import as_rows, rows_of_tokens, vector_examples
 from svmcut.data.examples import Csr
 from svmcut.data.labels import classes_of, label_texts
 from svmcut.files.examples import read_examples
@@ -177,7 +177,7 @@ class Model:
                 rows = TestColumns(model.names).rows_in_memory(X)
             else:
                 columns = {name: k for k, name in enumerate(model.names.attributes)}
-                rows = named_rows((token for sequence in X for token in sequence), columns)
+                rows = rows_of_tokens((token for sequence in X for token in sequence), columns)
             numbers = model.tags(rows, np.unique(bounds), threads).tolist() if bounds[-1] else []
             tags = [model.names.tags[tag] for tag in numbers]
             return [tags[start:stop] for start, stop in itertools.pairwise(bounds.tolist())]

@@ -13,11 +13,11 @@ from svmcut.base.messages import Parameter
 from svmcut.base.records import replace
 from svmcut.base.resources import one_blas_thread
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
-from svmcut.data.arrays import as_rows, given_weights
-from svmcut.data.gamma import gamma_of
-from svmcut.data.labels import by_labels, number_labels
-from svmcut.data.offset_features import coarse_warning
-from svmcut.data.precomputed import with_serials
+from svmcut.data.arrays import as_rows, to_weights
+from svmcut.data.gamma import resolve_gamma
+from svmcut.data.labels import choose_task, number_labels
+from svmcut.data.offset_features import offset_warnings
+from svmcut.data.precomputed import number_rows
 from svmcut.files.names import input_of
 from svmcut.files.weights import read_weights
 from svmcut.loading import Fitted
@@ -223,7 +223,7 @@ def choose(asked: Asked, search_of: Callable[..., Search] = Search) -> Choice:
         for value in values[1:]:
             check(replace(settings, **{name: value}))
     if "gamma" in lists:
-        lists["gamma"] = [gamma_of(value, examples.X) for value in lists["gamma"]]
+        lists["gamma"] = [resolve_gamma(value, examples.X) for value in lists["gamma"]]
     check_grid(settings.kernel, lists)
     name = select or TASKS[settings.task].measure
     if name not in (known := measures(settings.task)):
@@ -298,7 +298,7 @@ def weights_of(weights: Any, settings: Settings) -> tuple[Any, str]:
     check_weights(settings, "weights")
     if isinstance(weights, str | os.PathLike):
         return read_weights(where := os.fspath(weights)), where
-    return given_weights(weights), "weights"
+    return to_weights(weights), "weights"
 
 
 def complete(outcome: Any, examples: Any, settings: Settings) -> Any:
@@ -313,8 +313,8 @@ def _coarse(data: Any, examples: Any, driver: Driver) -> list[str]:
     if isinstance(data, tuple):
         X = data[0]
         names = X.columns if hasattr(X, "columns") else None
-        return coarse_warning(X, None, bias, names)
-    return coarse_warning(examples.X, examples.source.path, bias)
+        return offset_warnings(X, None, bias, names)
+    return offset_warnings(examples.X, examples.source.path, bias)
 
 
 def examples_of(
@@ -365,7 +365,7 @@ def _from_arrays(own: Task, arrays: tuple[Any, ...], settings: Settings) -> Any:
     if settings.zero_based:
         raise UsageError("{zero_based} says where a file's indices start; leave it out with arrays")
     examples = own.from_arrays(*arrays)
-    return with_serials(examples) if settings.is_given else examples
+    return number_rows(examples) if settings.is_given else examples
 
 
 def _read_file(
@@ -395,9 +395,9 @@ def _with_labels(
     settings = number_labels(settings, words, examples.source.path)
     examples, _ = apply_weights(own, examples, settings, *weights, tight=tight)
     if settings.is_open:
-        settings = by_labels(settings, examples.y, examples.source.path, words)
+        settings = choose_task(settings, examples.y, examples.source.path, words)
         own = make_task(settings.task)
-    return own, examples, replace(settings, gamma=gamma_of(settings.gamma, examples.X))
+    return own, examples, replace(settings, gamma=resolve_gamma(settings.gamma, examples.X))
 
 
 def _check_decidable(task: str | None, given: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from svmcut.base.errors import UsageError
 from svmcut.base.messages import Parameter
 from svmcut.base.resources import one_blas_thread
 from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.data.changes import Change, places_of
+from svmcut.data.changes import Change, find_rows
 from svmcut.formats import read_model
 from svmcut.loading import Fitted
 from svmcut.spec.parameters import Settings
@@ -155,7 +155,7 @@ def _change(own: Task, examples: Any, settings: Settings, rows: tuple[Any, Any])
     added, removed = rows
     places = np.zeros(0, np.int64)
     if isinstance(removed, str | os.PathLike | tuple):
-        places = places_of(examples, read(removed))
+        places = find_rows(examples, read(removed))
     elif removed is not None:
         places = _numbers(removed, len(examples))
     return Change(examples, None if added is None else read(added), places)

@@ -34,10 +34,10 @@ def hints(task: str, data: Any, settings: Settings | None = None) -> list[str]:
         if queries
         else []
     )
-    from svmcut.data.offset_features import coarse_warning
+    from svmcut.data.offset_features import offset_warnings
 
     bias = settings is not None and bool(settings.bias) and not settings.has_kernel
-    return texts + (coarse_warning(data.X, data.source.path, bias) or _hint_at_scales(data.X))
+    return texts + (offset_warnings(data.X, data.source.path, bias) or _hint_at_scales(data.X))
 
 
 def add_kind(error: DataError, path: str, labels: str) -> None:

@@ -15,7 +15,7 @@ from svmcut.cli.advice import in_options
 from svmcut.cli.options import LearnOptions
 from svmcut.cli.proving import check_deciding, check_proving
 from svmcut.cli.updating import check_updating
-from svmcut.data.labels import beside_classes, distinct, label_text
+from svmcut.data.labels import distinct, label_text, refuse_classes
 from svmcut.files.text import open_text
 from svmcut.spec import refusals, trainers
 from svmcut.spec.catalog import (
@@ -104,7 +104,7 @@ def named_by_labels(options: LearnOptions, examples: Examples) -> LearnOptions:
         )
     if reason:
         y = examples.y
-        raise beside_classes(
+        raise refuse_classes(
             examples.source.path, len(distinct(y)), reason, label_text(float(y.max()))
         )
     return of_classes

@@ -358,10 +358,10 @@ class LearnOptions(Settings):
 
     def with_gamma(self, X: Any) -> LearnOptions:
         """These, with numbers for the words that gamma may be, of the rows X."""
-        from svmcut.data.gamma import gamma_of
+        from svmcut.data.gamma import resolve_gamma
 
         def number(typed: Typed) -> Typed:
-            value = AROUND_SCALE.get(typed.text, 1.0) * gamma_of(typed.value, X)
+            value = AROUND_SCALE.get(typed.text, 1.0) * resolve_gamma(typed.value, X)
             return Typed(f"{value:.6g} ({typed.text})", value)
 
         if not any(isinstance(typed.value, str) for typed in self.gamma):

@@ -33,7 +33,7 @@ from svmcut.cli.proving import deciding_driver
 from svmcut.cli.report import write_report
 from svmcut.cli.termination import INTERRUPTED, check_signals
 from svmcut.data.examples import Csr
-from svmcut.data.labels import by_labels, distinct, named_labels, number_labels
+from svmcut.data.labels import choose_task, distinct, named_labels, number_labels
 from svmcut.files.output import write_atomically
 from svmcut.files.weights import read_weights
 from svmcut.formats import write_model
@@ -178,7 +178,7 @@ class Training:
             self._say(f"Left out: {left_out} of weight 0")
         if settings.is_open and not self.original:
             path, words = self.examples.source.path, words_of(self.examples)
-            settings = by_labels(settings, self.examples.y, path, words)
+            settings = choose_task(settings, self.examples.y, path, words)
         if settings.task != options.task:
             self.options = options = named_by_labels(options, self.examples)
             self._task, self._shown = make_task(options.task), presentation(options.task)

@@ -11,7 +11,7 @@ from svmcut.base.typing import Any
 from svmcut.cli.options import LearnOptions
 from svmcut.cli.proving import deciding_driver
 from svmcut.cli.training import Training, run
-from svmcut.data.changes import Change, places_of
+from svmcut.data.changes import Change, find_rows
 from svmcut.formats import read_model
 from svmcut.spec.kinds import Typed
 from svmcut.spec.parameters import Settings
@@ -54,7 +54,7 @@ class UpdateTraining(Training):
 
         removed = np.zeros(0, np.int64)
         if options.removed is not None:
-            removed = places_of(before, read(options.removed))
+            removed = find_rows(before, read(options.removed))
         added = None if options.added is None else read(options.added)
         self._change = Change(before, added, removed)
         return self._change.examples()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arrays and matrices of a caller as examples."""
+"""Examples from arrays and matrices of a caller."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from svmcut.data.examples import Csr, Examples, MultilabelExamples, Source
 
 
 def vector_examples(X: Any, y: Any, qid: Any = None) -> Examples:
-    """Rows with one label each, validated; a DataError where they cannot be."""
-    queries = None if qid is None else _whole(qid, "qid")
-    return Examples(as_rows(X), _column(y, "y"), queries, None, Source("X")).validate()
+    """Return validated rows with one label each; raise DataError if they are invalid."""
+    queries = None if qid is None else _to_integers(qid, "qid")
+    return Examples(as_rows(X), _to_column(y, "y"), queries, None, Source("X")).validate()
 
 
 def multilabel_examples(X: Any, Y: Any, qid: Any = None) -> MultilabelExamples:
-    """Rows with the labels whose column of Y is 1, validated; a DataError where they cannot be."""
+    """Return validated rows with the labels whose column of Y is 1; raise DataError if they are
+    invalid."""
     if qid is not None:
         raise DataError("X", "label sets have no queries; give (X, Y)")
     rows, sets = as_rows(X), as_rows(Y, "Y")
@@ -33,9 +34,9 @@ def multilabel_examples(X: Any, Y: Any, qid: Any = None) -> MultilabelExamples:
     return MultilabelExamples(rows, names, sets.indptr, sets.indices, Source("X")).validate()
 
 
-def given_weights(values: Any) -> Any:
-    """Weights as (n,) float64, validated; a DataError where they are none."""
-    weights = _column(values, "weights")
+def to_weights(values: Any) -> Any:
+    """Return validated weights as (n,) float64; raise DataError if they are invalid."""
+    weights = _to_column(values, "weights")
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(bad):
         raise DataError(
@@ -46,14 +47,10 @@ def given_weights(values: Any) -> Any:
 
 
 def as_rows(X: Any, name: str = "X") -> Csr:
-    """An array, a scipy.sparse matrix or rows that are Csr already, as Csr; the caller's matrix is
-    left as it is.
+    """Return an array, a scipy.sparse matrix or a Csr as Csr; the caller's matrix is not changed.
 
-    Raises
-    ------
-    DataError
-        For what is not two-dimensional or holds a value that no float32 can; for a sparse matrix
-        whose index arrays are not within its shape.
+    Raises DataError for data that is not two-dimensional or holds a value beyond float32, and for a
+    sparse matrix whose index arrays leave its shape.
     """
     if isinstance(X, Csr):
         return X
@@ -67,16 +64,12 @@ def as_rows(X: Any, name: str = "X") -> Csr:
             name,
             f"is {len(matrix.shape)}-dimensional of {matrix.dtype}; expected a matrix of numbers",
         )
-    return _of_sparse(matrix, name) if sparse else Csr.from_dense(_float32(matrix, name), True)
+    return _from_sparse(matrix, name) if sparse else Csr.from_dense(_to_float32(matrix, name), True)
 
 
 def check_columns(frame: Any, name: str = "X") -> None:
-    """Refuses a DataFrame with a column of anything but finite numbers, by its name.
-
-    Raises
-    ------
-    DataError
-    """
+    """Refuse a DataFrame with a column of anything but finite numbers, by a DataError that names
+    it."""
     for title in frame.columns:
         column = np.asarray(frame[title])
         try:
@@ -104,13 +97,10 @@ def _is_number(value: Any) -> bool:
 
 
 def check_sparse(X: Any, name: str = "X") -> None:
-    """Refuses a scipy.sparse matrix whose index arrays point outside it, which SciPy's own
-    functions trust; O(nnz).
+    """Refuse a scipy.sparse matrix whose index arrays point outside it, which SciPy's own functions
+    trust; O(nnz).
 
-    Raises
-    ------
-    DataError
-        That names the array and what is wrong with it.
+    Raises DataError that names the array and its fault.
     """
     if len(X.shape) != 2:
         return
@@ -143,7 +133,7 @@ def check_sparse(X: Any, name: str = "X") -> None:
 
 
 def _check_places(name: str, what: str, places: Any, most: int) -> None:
-    """Refuses what is no row or column."""
+    """Refuse places that are no row or column."""
     places = _integers(name, what, places)
     if len(places) and not 0 <= places.min() <= places.max() < most:
         entry = int(np.argmax((places < 0) | (places >= most)))
@@ -163,29 +153,29 @@ def _integers(name: str, what: str, array: Any) -> Any:
     return array
 
 
-def _of_sparse(X: Any, name: str) -> Csr:
-    """Rows of a matrix of numbers; entries of one place add up."""
+def _from_sparse(X: Any, name: str) -> Csr:
+    """Return the rows of a sparse matrix; entries of one place add up."""
     check_sparse(X, name)
     if not X.shape[1] < 2**31:
         raise DataError(name, f"has {X.shape[1]} columns; expected fewer than 2147483648")
     matrix = X.tocsr()
     if matrix is not X:
         check_sparse(matrix, name)
-    if not _rising(matrix):
+    if not _is_sorted(matrix):
         # a new matrix: what one says of its own order may be of the time before its arrays were
         # changed
         matrix = type(matrix)((matrix.data, matrix.indices, matrix.indptr), matrix.shape, copy=True)
         matrix.sum_duplicates()
     stored = int(matrix.indptr[-1])
-    values = _float32(matrix.data[:stored], name)
+    values = _to_float32(matrix.data[:stored], name)
     indices = np.ascontiguousarray(matrix.indices[:stored], np.int32)
     return Csr(
         values, indices, np.ascontiguousarray(matrix.indptr, np.int64), matrix.shape[1], True
     )
 
 
-def _rising(matrix: Any) -> bool:
-    """Whether the columns of every row of a CSR matrix increase."""
+def _is_sorted(matrix: Any) -> bool:
+    """Test that the columns of every row of a CSR matrix increase."""
     indices, indptr = matrix.indices, matrix.indptr
     falls = indices[1 : indptr[-1]] <= indices[: max(0, indptr[-1] - 1)]
     inner = indptr[1:-1]
@@ -193,13 +183,11 @@ def _rising(matrix: Any) -> bool:
     return not falls.any()
 
 
-def gathered_rows(lengths: Any, columns: Any, values: Any, n_features: int, name: str = "X") -> Csr:
-    """Rows of so many entries each, in any order; what stands in one column of a row adds up.
+def gather_rows(lengths: Any, columns: Any, values: Any, n_features: int, name: str = "X") -> Csr:
+    """Return rows of given lengths from entries in any order; entries in one column of a row add
+    up.
 
-    Raises
-    ------
-    DataError
-        Where a value, or what they add up to, is beyond a float of 32 bits.
+    Raises DataError if a value or a sum exceeds float32.
     """
     rows = np.repeat(np.arange(len(lengths)), lengths)
     keys = rows * (n_features + 1) + columns
@@ -210,14 +198,14 @@ def gathered_rows(lengths: Any, columns: Any, values: Any, n_features: int, name
         rows, columns = np.divmod(keys, n_features + 1)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(lengths)))])
     indices = np.ascontiguousarray(columns, np.int32)
-    return Csr(_float32(values, name), indices, indptr.astype(np.int64), n_features, True)
+    return Csr(_to_float32(values, name), indices, indptr.astype(np.int64), n_features, True)
 
 
-def named_rows(tokens: Iterable[Any], columns: dict[str, int], learn: bool = False) -> Csr:
-    """Tokens as rows of the columns by name, which grow where they are learnt; other names are left
-    out.
+def rows_of_tokens(tokens: Iterable[Any], columns: dict[str, int], learn: bool = False) -> Csr:
+    """Return tokens as rows of named columns; with `learn`, new names add columns, else they are
+    left out.
 
-    A token is a mapping of features or a list of their names, as python-crfsuite has them: {"word":
+    A token is a mapping of features or a list of their names, as in python-crfsuite: {"word":
     "dog"} is the name word:dog, True is 1, {"near": {"dog": 2.0}} is near:dog of 2, and {"near":
     ["dog", "cat"]} both names.
     """
@@ -225,21 +213,21 @@ def named_rows(tokens: Iterable[Any], columns: dict[str, int], learn: bool = Fal
     for token in tokens:
         before = len(places)
         if token is None or isinstance(token, bytes | bytearray):
-            raise _no_token(token)
+            raise _bad_token(token)
         try:
-            features = list(_features(token))
+            features = list(_list_features(token))
         except (TypeError, ValueError):
-            raise _no_token(token) from None
+            raise _bad_token(token) from None
         for name, value in features:
             place = columns.setdefault(name, len(columns)) if learn else columns.get(name, -1)
             if place >= 0:
                 places.append(place)
                 values.append(value)
         lengths.append(len(places) - before)
-    return gathered_rows(np.array(lengths), np.array(places), np.array(values), len(columns))
+    return gather_rows(np.array(lengths), np.array(places), np.array(values), len(columns))
 
 
-def _no_token(token: Any) -> DataError:
+def _bad_token(token: Any) -> DataError:
     return DataError(
         "X",
         Message(
@@ -250,8 +238,8 @@ def _no_token(token: Any) -> DataError:
     )
 
 
-def _features(token: Any, front: str = "") -> Iterator[tuple[str, float]]:
-    """Names and values of a token."""
+def _list_features(token: Any, front: str = "") -> Iterator[tuple[str, float]]:
+    """Yield the names and values of a token."""
     if not isinstance(token, Mapping):
         for name in [token] if isinstance(token, str) else token:
             if not isinstance(name, str):
@@ -260,7 +248,7 @@ def _features(token: Any, front: str = "") -> Iterator[tuple[str, float]]:
         return
     for name, value in token.items():
         if isinstance(value, str | Mapping | list | tuple | set | frozenset):
-            yield from _features(value, f"{front}{name}:")
+            yield from _list_features(value, f"{front}{name}:")
         elif isinstance(value, bytes | bytearray):
             raise TypeError
         else:
@@ -270,7 +258,7 @@ def _features(token: Any, front: str = "") -> Iterator[tuple[str, float]]:
             yield front + name, number
 
 
-def _float32(values: Any, name: str) -> Any:
+def _to_float32(values: Any, name: str) -> Any:
     with np.errstate(over="ignore"):
         single = np.ascontiguousarray(values, np.float32)
     if not np.isfinite(single).all():
@@ -280,8 +268,8 @@ def _float32(values: Any, name: str) -> Any:
     return single
 
 
-def _column(values: Any, name: str) -> Any:
-    """Numbers as (n,) float64; an integer that is none of these is refused."""
+def _to_column(values: Any, name: str) -> Any:
+    """Return numbers as (n,) float64; refuse an integer that float64 cannot represent."""
     try:
         given = np.asarray(values)
         if given.dtype.kind in "cmM":
@@ -309,12 +297,12 @@ def _column(values: Any, name: str) -> Any:
     return column
 
 
-def _whole(values: Any, name: str) -> Any:
-    """Whole numbers as (n,) int64."""
+def _to_integers(values: Any, name: str) -> Any:
+    """Return whole numbers as (n,) int64."""
     given = np.asarray(values)
     if given.dtype.kind in "iu" and given.ndim == 1:
         return given.astype(np.int64)
-    column = _column(values, name)
+    column = _to_column(values, name)
     wrong = np.flatnonzero(~((np.abs(column) < 2**63) & (np.round(column) == column)))
     if len(wrong):
         raise DataError(name, f"entry {wrong[0]} is {column[wrong[0]]:g}; expected a whole number")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows that are added to examples and taken out of them, and the keys by which rows are known
-again."""
+"""Rows added to and removed from examples, and keys that identify equal rows."""
 
 from __future__ import annotations
 
@@ -14,33 +13,33 @@ from svmcut.data.examples import Csr, Examples, stack_rows
 
 
 def row_keys(X: Csr, y: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(n,) a number of 64 bits of every row and its label: equal rows have equal ones, and others
-    next to never. Zeros do not count, nor does the order of features; O(nnz)."""
+    """Return a 64-bit key of every row with its label, (n,): equal rows have equal keys, different
+    rows almost never.
+
+    Zeros and the order of features do not count; O(nnz).
+    """
     values = X.data[X.stored] + np.float32(0)
     places = X.indices[X.stored].astype(np.uint64) << np.uint64(32)
-    mixed = _mixed(places ^ values.view(np.uint32).astype(np.uint64))
+    mixed = _mix(places ^ values.view(np.uint32).astype(np.uint64))
     mixed[values == 0] = 0
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
     bounds = X.indptr - X.indptr[0]
     labels = np.ascontiguousarray(y, np.float64) + 0.0
     rows = sums[bounds[1:]] - sums[bounds[:-1]]
-    return _mixed(rows ^ _mixed(labels.view(np.uint64) + np.uint64(1))).view(np.int64)
+    return _mix(rows ^ _mix(labels.view(np.uint64) + np.uint64(1))).view(np.int64)
 
 
-def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
+def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Apply the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
-def places_of(examples: Examples, rows: Examples) -> NDArray[np.int64]:
-    """Where the rows stand among the examples: of equal ones each its own place, in their order.
+def find_rows(examples: Examples, rows: Examples) -> NDArray[np.int64]:
+    """Return the places of rows among the examples; equal rows get different places, in order.
 
-    Raises
-    ------
-    DataError
-        With the line of a row that is not there, or not so often.
+    Raises DataError with the line of a row that is missing, or given too often.
     """
     keys, wanted = row_keys(examples.X, examples.y), row_keys(rows.X, rows.y)
     free: dict[int, list[int]] = {}
@@ -61,29 +60,16 @@ def places_of(examples: Examples, rows: Examples) -> NDArray[np.int64]:
 
 
 class Change(NamedTuple):
-    """Examples that change.
-
-    Attributes
-    ----------
-    before : Examples
-    added : Examples or None
-        Which come behind them.
-    removed : (k,) int64
-        The places of those that go.
-    """
+    """Examples with the rows to add and to remove."""
 
     before: Examples
+    #: Rows to append.
     added: Examples | None
+    #: (k,) places of the rows to remove.
     removed: NDArray[np.int64]
 
     def examples(self) -> Examples:
-        """What they become.
-
-        Raises
-        ------
-        DataError
-            Where none is left.
-        """
+        """Return the changed examples; raise DataError if none is left."""
         kept, added = self.before, self.added
         if len(self.removed):
             keep = np.ones(len(kept), bool)
@@ -101,7 +87,7 @@ class Change(NamedTuple):
         return replace(kept, table=self.before.table)
 
     def fresh(self, now: Examples) -> NDArray[np.bool_]:
-        """(n,) which rows there are now were not there before."""
+        """Return which rows were not there before, as (n,) booleans."""
         if self.added is None:
             return np.zeros(len(now), bool)
         keys = row_keys(self.before.X, self.before.y)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Folds of cross-validation: parts of a training set, each held out once while the others are
-trained on.
+"""Folds of cross-validation: parts of a training set, each held out once while training on the
+others.
 
-What is dealt is what has a loss of its own: an example, in ranking a query, of sequences a
-sequence. Those of one class are shuffled and dealt round-robin, and the next class goes on where
-the last one stopped: sizes of folds, and the counts of every class in them, differ by 1 at most.
+The units dealt to folds have a loss of their own: examples, queries in ranking, sequences. Those of
+one class are shuffled and dealt round-robin, and the next class continues with the next fold: sizes
+of folds, and the counts of every class in them, differ by 1 at most.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from svmcut.spec.entries import GRADES
 
 
 class Fold(NamedTuple):
-    """What to train on and what is held out: (n,) bool, as `take` of the data wants it."""
+    """Rows to train on and rows held out: (n,) bool, as `take` of the data expects."""
 
     train: NDArray[np.bool_]
     held: NDArray[np.bool_]
 
 
 def take(data: Any, keep: NDArray[np.bool_]) -> Any:
-    """The rows to keep, as all there are to train on: what was made of a table is fitted to them
-    alone."""
+    """Return the rows to keep, as a training set of their own: features of a table are fitted to
+    them."""
     return data.take(keep) if data.table is None else split(data, Fold(keep, ~keep))[0]
 
 
 def split(data: Any, fold: Fold) -> tuple[Any, Any]:
-    """What to train on and what is held out; features of a table are fitted to the first alone."""
+    """Return training and held-out rows; features of a table are fitted to the training rows."""
     train, held = data.take(fold.train), data.take(fold.held)
     table = data.table
     if table is None or not table.encoding.columns:
@@ -42,26 +42,13 @@ def split(data: Any, fold: Fold) -> tuple[Any, Any]:
     return replace(train, X=X, table=own), replace(held, X=other)
 
 
-def folds(task: str, data: Any, K: int, seed: int = 0) -> list[Fold]:
-    """K folds of training data, for `split`; O(n log n).
+def make_folds(task: str, data: Any, K: int, seed: int = 0) -> list[Fold]:
+    """Return K >= 2 folds of training data, for `split`; O(n log n).
 
-    Parameters
-    ----------
-    task : str
-        Of svmcut.spec.catalog: labels of classification and multiclass are classes, examples of
-        rank belong to queries.
-    data : Examples, Sequences or MultilabelExamples
-        Without rows of weight 0. The labels of classification may be any two.
-    K : int
-        At least 2.
-    seed : int
-        The folds depend on it, and on the order of the data.
-
-    Raises
-    ------
-    UsageError
-        Where there are fewer examples, queries or sequences than folds, and for less than two
-        folds.
+    The data has no rows of weight 0. Folds depend on the seed and on the order of the data. The
+    task says what a label is: classes are spread over folds, and examples of a query stay together.
+    Raises UsageError for fewer than two folds, and for fewer examples, queries or sequences than
+    folds.
     """
     if K < 2:
         raise UsageError("folds is {}; expected at least 2", K)
@@ -84,7 +71,7 @@ def folds(task: str, data: Any, K: int, seed: int = 0) -> list[Fold]:
 
 
 def deal(classes: NDArray, K: int, seed: int) -> NDArray[np.int64]:
-    """The fold of each of n things (n,), from 0, by their classes (n,)."""
+    """Return the fold of each of n units (n,), from 0, by their classes (n,)."""
     rng = np.random.default_rng(seed)
     order = np.argsort(classes, kind="stable")
     starts = np.flatnonzero(np.diff(classes[order])) + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The gamma of kernels that words stand for, as of scikit-learn's SVC."""
+"""The kernel parameter gamma that a word stands for, as in scikit-learn's SVC."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from svmcut.data.examples import Csr
 from svmcut.spec.kinds import GAMMAS
 
 
-def gamma_of(gamma: Any, X: Csr, values: NDArray | None = None) -> Any:
-    """1 / (d variance of all values of X) for "scale", 1 / d for "auto", else what is given.
+def resolve_gamma(gamma: Any, X: Csr, values: NDArray | None = None) -> Any:
+    """Return 1 / (d variance of all values of X) for "scale", 1 / d for "auto", else the given
+    number.
 
-    X of one value has a variance of 0, and 1 for its gamma. values: those of X that are not 0, with
-    more digits than it has; None for its own.
+    If X has a variance of 0, gamma is 1. `values` are the nonzero values of X in higher precision;
+    None for its own.
     """
     scale, auto = GAMMAS
     d = max(X.n_features, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Labels of like rows side by side: a tree of clusters, halved again and again.
+"""A tree of clusters of labels with similar rows, built by repeated halving.
 
     a label     the unit vector along the sum of its rows, of which the largest values are kept
     a halving   balanced 2-means: the labels in the order of their products with the difference of
@@ -7,7 +7,7 @@
                 cosines with the means rises no more
 
 Prabhu, Kag, Harsola, Agrawal and Varma, WWW 2018 (Parabel), section 4; there a node has two
-children. Here as many halvings as 64 children take are one node.
+children. Here one node replaces six levels of halvings, so that it has 64.
 """
 
 from __future__ import annotations
@@ -21,39 +21,33 @@ from svmcut._native import label_index, sparse
 from svmcut.base.typing import NamedTuple
 from svmcut.data.examples import Csr
 
-#: Children of a node at most; halvings that take so many.
-WIDEST, HALVINGS = 64, 6
-#: Values that are kept of a label.
-KEPT = 512
-#: Rounds of a halving, and the rise of the sum of cosines, part of it, that is worth another.
-ROUNDS, WORTH = 20, 1e-4
+#: Largest number of children of a node, and the halvings that make so many.
+MAX_CHILDREN, HALVINGS = 64, 6
+#: Largest number of values kept per label.
+MAX_VALUES = 512
+#: Largest number of rounds of a halving, and the relative rise of the sum of cosines for another.
+MAX_ROUNDS, MIN_RISE = 20, 1e-4
 
 
 class LabelTree(NamedTuple):
-    """Nodes, level after level, and what their children are.
+    """The nodes of a tree, level by level, and their children."""
 
-    Attributes
-    ----------
-    first : (J + 1,) int64
-        Node j has the children first[j] to first[j + 1].
-    leads : (M,) int64
-        The node that a child is; of a label at place k, ~k.
-    """
-
+    #: (J + 1,) bounds: node j has the children first[j] to first[j + 1].
     first: NDArray[np.int64]
+    #: (M,) the node of each child; ~k for the label at place k.
     leads: NDArray[np.int64]
 
     def parents(self) -> NDArray[np.int64]:
-        """(J,) the child that is each node; -1 of the root."""
+        """Return the child that each node is (J,); -1 for the root."""
         above = np.full(len(self.first) - 1, -1, np.int64)
         inner = np.flatnonzero(self.leads >= 0)
         above[self.leads[inner]] = inner
         return above
 
 
-def in_use(X: Csr) -> tuple[Csr, NDArray[np.int32]]:
-    """Rows on the columns that they have, and those columns; O(nonzeros + features), without
-    sorting where rows are many."""
+def use_columns(X: Csr) -> tuple[Csr, NDArray[np.int32]]:
+    """Return the rows on the columns that occur, and those columns; O(nonzeros + features), without
+    sorting if rows are many."""
     if X.n_features > 16 * X.nnz:
         Z, columns = X.compact(always=True)
         assert columns is not None
@@ -66,17 +60,17 @@ def in_use(X: Csr) -> tuple[Csr, NDArray[np.int32]]:
 
 
 def mean_rows(X: Csr, bounds: NDArray[np.int64], rows: NDArray[np.int32], threads: int = 1) -> Csr:
-    """(K, d) unit vectors along the sums of the rows of labels, which are on at rows[bounds[k] :
-    bounds[k + 1]]."""
-    columns, values, sizes = label_index.sums(sparse.Rows(X), bounds, rows, KEPT, threads)
+    """Return unit vectors (K, d) along the sums of the rows of labels: label k is on at
+    rows[bounds[k] : bounds[k + 1]]."""
+    columns, values, sizes = label_index.sums(sparse.Rows(X), bounds, rows, MAX_VALUES, threads)
     used = np.arange(columns.shape[1]) < sizes[:, None]
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     return Csr(values[used], columns[used], indptr, X.n_features, True)
 
 
-def halved(V: Csr, seed: list[int]) -> NDArray[np.bool_]:
-    """(K,) which of the labels are in the first half, of one more where they are odd."""
-    V, _ = in_use(V)
+def halve(V: Csr, seed: list[int]) -> NDArray[np.bool_]:
+    """Return which labels are in the first half (K,), the larger one if their number is odd."""
+    V, _ = use_columns(V)
     rows, K = sparse.Rows(V), V.n_rows
     pair = np.random.default_rng(seed).choice(K, 2, replace=False)
     side = np.zeros(K)
@@ -85,7 +79,7 @@ def halved(V: Csr, seed: list[int]) -> NDArray[np.bool_]:
     sums, scores = np.zeros((2, V.n_features)), np.zeros(K)
     difference = np.zeros(V.n_features)
     sparse.adjoint(rows, side, difference)
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         sparse.scores(rows, difference, 0.0, scores, 1)
         here = np.zeros(K, bool)
         here[np.argsort(-scores, kind="stable")[: (K + 1) // 2]] = True
@@ -93,39 +87,40 @@ def halved(V: Csr, seed: list[int]) -> NDArray[np.bool_]:
         for total, half in zip(sums, (here, ~here), strict=True):
             sparse.adjoint(rows, half.astype(np.float64), total)
         norms = np.sqrt((sums**2).sum(axis=1))
-        if norms.sum() <= reached * (1 + WORTH):
+        if norms.sum() <= reached * (1 + MIN_RISE):
             break
         first, reached = here, float(norms.sum())
         difference = sums[0] / max(norms[0], 1e-300) - sums[1] / max(norms[1], 1e-300)
     return first
 
 
-def clusters(V: Csr, halvings: int, seed: int) -> list[NDArray[np.int64]]:
-    """The 2^halvings clusters of the rows of V."""
+def split_clusters(V: Csr, halvings: int, seed: int) -> list[NDArray[np.int64]]:
+    """Return the 2^halvings clusters of the rows of V."""
     parts = [np.arange(V.n_rows)]
     for level in range(halvings):
         halves = []
         for number, labels in enumerate(parts):
-            first = halved(V.take(labels), [seed, level, number])
+            first = halve(V.take(labels), [seed, level, number])
             halves += [labels[first], labels[~first]]
         parts = halves
     return parts
 
 
-def label_tree(
+def build_label_tree(
     X: Csr,
     bounds: NDArray[np.int64],
     rows: NDArray[np.int32],
     seed: int = 0,
     threads: int = 1,
-    widest: int = WIDEST,
+    widest: int = MAX_CHILDREN,
 ) -> LabelTree:
-    """A tree whose leaves hold at most `widest` labels each, and whose other nodes 64 nodes."""
+    """Return a tree whose lowest nodes have at most `widest` labels each, and whose other nodes 64
+    nodes."""
     K = len(bounds) - 1
     halvings = max(0, math.ceil(math.log2(max(1, K) / widest)))
     parts = [np.arange(K)]
     if halvings:
-        parts = clusters(mean_rows(X, bounds, rows, threads), halvings, seed)
+        parts = split_clusters(mean_rows(X, bounds, rows, threads), halvings, seed)
     # labels of like frequency, which need like numbers of epochs, are neighbours
     parts = [part[np.argsort(-np.diff(bounds)[part], kind="stable")] for part in parts]
     levels = math.ceil(halvings / HALVINGS)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Labellings of chains as coefficients of scores.
 
-Scores of a chain are one row of `stride` numbers a token, one number a tag, and the transitions
-behind them:
+Scores of a chain are one row of `stride` numbers per token, one number per tag, followed by the
+transitions:
 
     score(y) = sum_t s[t, y_t] + sum_{j=1..order} V_j[y_(t-j), ..., y_t]
 
@@ -21,22 +21,17 @@ from svmcut.spec import schemas
 
 
 class Labelling(NamedTuple):
-    """Tags of all sequences and a weight for each: in place of coefficients of scores, all but a
-    few of which are 0.
+    """Tags and a weight of every sequence: a compact form of coefficients of scores, almost all of
+    which are 0."""
 
-    Attributes
-    ----------
-    labels : (tokens,) int32
-    weights : (n,) float64
-        Sequence n stands for weights[n] (score of its labels - score of its right tags).
-    """
-
+    #: (tokens,) tags.
     labels: NDArray[np.int32]
+    #: (n,) sequence n stands for weights[n] (score of its labels - score of its right tags).
     weights: NDArray[np.float64]
 
     @staticmethod
     def kind(tokens: int, n_tags: int, sequences: int) -> schemas.Check:
-        """What a state may hold as one."""
+        """Return the check of a labelling in a state."""
         labels = schemas.array(np.int32, tokens, low=0, high=n_tags - 1)
         return schemas.instance(Labelling, labels=labels, weights=schemas.reals(sequences))
 
@@ -48,7 +43,7 @@ def featureless_chains(
     stride: int,
     transition_order: int,
 ) -> chain.Chains:
-    """Sequences as tokens without features, their tags the right ones: the weights are the
+    """Return sequences of tokens without features with their right tags: the weights are the
     transitions."""
     n = len(tags)
     tokens = Csr(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(n + 1, np.int64), 0, True)
@@ -58,43 +53,30 @@ def featureless_chains(
 
 
 class Labellings:
-    """Labellings of given sequences beside the right ones, at emission order 0.
+    """Labellings of given sequences in contrast to the right ones, at emission order 0.
 
-    Parameters
-    ----------
-    sequences : Sequences
-        Of whose tokens no feature is read.
-    n_tags : int
-    stride : int
-        Numbers in a row of scores; see models.ChainShape.
-    transition_order : int
-
-    Attributes
-    ----------
-    chains : chain.Chains
-        Of `featureless_chains`.
-    n_nodes, dim : int
-        Scores of tokens, and of tokens and transitions.
+    The features of the sequences are not read; `stride` is the row length of scores, see
+    models.ChainShape.
     """
 
     def __init__(self, sequences: Sequences, n_tags: int, stride: int, transition_order: int):
+        #: Chains without features, see `featureless_chains`.
         self.chains = featureless_chains(
             sequences.indptr, sequences.tags, n_tags, stride, transition_order
         )
         self.gold, self.stride = sequences.tags, stride
         self.lengths = np.diff(sequences.indptr)
+        #: Number of scores of tokens.
         self.n_nodes = len(sequences.tags) * stride
+        #: Number of scores of tokens and transitions.
         self.dim = self.n_nodes + self.chains.dim
 
     def coefficients(self, labelling: Labelling) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Places of scores, increasing, and the coefficients of sum_n weights[n] (score(labels_n) -
-        score(right_n)).
+        """Return the places of scores (m,), increasing, and the coefficients (m,) of sum_n
+        weights[n] (score(labels_n) - score(right_n)).
 
-        Returns
-        -------
-        (m,) int64, (m,) float64
-            Two a wrong token whose sequence weighs something, and the transitions whose counts
-            differ.
+        There are two per wrong token whose sequence has a weight, and the transitions whose counts
+        differ.
         """
         labels, weights = labelling
         weight = np.repeat(weights, self.lengths)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Labels of classes: how many classes they are, which of two is positive, and which rows are."""
+"""Labels of classes: the number of classes, the positive one of two, and the rows of each."""
 
 from __future__ import annotations
 
@@ -16,37 +16,24 @@ if TYPE_CHECKING:
 
     from svmcut.spec.parameters import Settings
 
-#: Labels of the negative and the positive class; None for the first stands for every label but the
-#: second. Where there is None in place of a pair, labels above 0 are positive, and the classes go
-#: by -1 and 1.
+#: Labels of the negative and the positive class; None as the first stands for every label but the
+#: second. None instead of a pair: labels above 0 are positive, and the classes are named -1 and 1.
 Labels: TypeAlias = "tuple[float | None, float]"
 SIGNS = (-1.0, 1.0)
 REST = "rest"
-#: More classes, or fewer rows a class on average, may be numbers as well.
-MOST_CLASSES, FEWEST_ROWS = 100, 5
+#: With more classes, or fewer rows per class on average, labels may be numbers to predict.
+MAX_CLASSES, MIN_ROWS = 100, 5
 
 
-def by_labels(
+def choose_task(
     settings: Settings, y: NDArray[np.float64], path: str, words: Sequence[str] = ()
 ) -> Settings:
-    """Settings that name no task with the one the labels name: multiclass of three or more; O(n log
-    n).
+    """Return settings without a task with the task that the labels imply, multiclass for three or
+    more; O(n log n).
 
-    Parameters
-    ----------
-    settings : Settings
-        Checked, and open to it (`is_open`).
-    y : (n,)
-        Labels as in the file, at least one.
-    words : sequence of str
-        What 1, 2, ... are called.
-
-    Raises
-    ------
-    DataError
-        Where three labels or more are not whole, or may well be numbers.
-    UsageError
-        For parameters that the task the labels name cannot honour.
+    The settings are checked; `words` are the names of the labels 1, 2, ... Raises DataError if
+    three or more labels are not whole, or may well be numbers to predict, and UsageError for
+    parameters that the task cannot honour.
     """
     import numpy as np
 
@@ -62,7 +49,7 @@ def by_labels(
                 "out or give "
                 "{task=multiclass}",
                 path,
-                _listed(y),
+                _list_labels(y),
             )
         return settings
     names = distinct(y)
@@ -72,22 +59,22 @@ def by_labels(
     try:
         check(of_classes)
     except UsageError as error:
-        raise beside_classes(path, len(names), error.sentence, shown) from None
+        raise refuse_classes(path, len(names), error.sentence, shown) from None
     return of_classes
 
 
 def _check_classes(
     y: NDArray[np.float64], names: NDArray[np.float64], path: str, words: Sequence[str]
 ) -> None:
-    """Refuses, as a DataError, three labels or more that may well be no classes."""
+    """Refuse three or more labels that may well be no classes, with a DataError."""
     import numpy as np
 
     positive = Message(
         "name the positive class of two as in {positive=}",
         label_texts([float(names[-1])], words)[0],
     )
-    listed = _listed(y, words=words)
-    many = len(names) > MOST_CLASSES or len(y) < FEWEST_ROWS * len(names)
+    listed = _list_labels(y, words=words)
+    many = len(names) > MAX_CLASSES or len(y) < MIN_ROWS * len(names)
     if words:
         if many:
             message = (
@@ -111,12 +98,9 @@ def _check_classes(
 
 
 def number_labels(settings: Settings, words: Sequence[str], path: str) -> Settings:
-    """The settings with numbers in the place of words: 1, 2, ... of those that are the labels.
+    """Return the settings with labels that are words replaced by their numbers 1, 2, ...
 
-    Raises
-    ------
-    UsageError
-        For a word that is no label.
+    Raises UsageError for a word that is no label.
     """
     from svmcut.spec.kinds import ABOVE_ZERO, BALANCED, weights_by_label
 
@@ -127,7 +111,7 @@ def number_labels(settings: Settings, words: Sequence[str], path: str) -> Settin
         if words and text in places:
             return places[text]
         if words or isinstance(label, str):
-            known = _some(words) if words else "numbers"
+            known = _list_words(words) if words else "numbers"
             raise UsageError(
                 "{} names '{}', but the labels of {} are {}", Parameter(name), text, path, known
             )
@@ -144,12 +128,12 @@ def number_labels(settings: Settings, words: Sequence[str], path: str) -> Settin
     return replace(settings, **changed) if changed else settings
 
 
-def _some(words: Sequence[str], most: int = 10) -> str:
+def _list_words(words: Sequence[str], most: int = 10) -> str:
     return ", ".join([*words[:most], "..."] if len(words) > most else words)
 
 
-def beside_classes(path: str, count: int, reason: str, label: str) -> UsageError:
-    """The refusal of what several classes cannot honour."""
+def refuse_classes(path: str, count: int, reason: str, label: str) -> UsageError:
+    """Return the refusal of a setting that several classes cannot honour."""
     return UsageError(
         "{} has {} classes: {}; or train one against the others as in {positive=}",
         path,
@@ -160,22 +144,11 @@ def beside_classes(path: str, count: int, reason: str, label: str) -> UsageError
 
 
 def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -> Labels | None:
-    """The labels of the two classes of a training set; O(n).
+    """Return the labels of the two classes of a training set; O(n).
 
-    Parameters
-    ----------
-    y : (n,)
-        Labels as in the file, at least one.
-    positive : float, ">0" or None
-        The label of the positive class, or the rule that has labels above 0 in it; None for the
-        larger one of two.
-
-    Raises
-    ------
-    DataError
-        When there are three labels or more, and none is named.
-    UsageError
-        When no row has the label that is named.
+    `positive` is the label of the positive class, or ">0" for all labels above 0; None chooses the
+    larger of two. Raises DataError for three or more labels if none is named, and UsageError if no
+    row has the named label.
     """
     import numpy as np
 
@@ -191,7 +164,7 @@ def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -
                 "the labels are {}, but two classes are trained; name the positive one as in "
                 "{positive=}, give "
                 "{positive} with '>0' for all labels above 0, or {task=}",
-                _listed(y),
+                _list_labels(y),
                 label_text(high),
                 task,
             )
@@ -204,14 +177,18 @@ def labels_of(y: NDArray[np.float64], positive: float | str | None, path: str) -
         rest = y[y != named]
         if len(rest) == len(y):
             raise UsageError(
-                "{positive} is {}, but the labels of {} are {}", label_text(named), path, _listed(y)
+                "{positive} is {}, but the labels of {} are {}",
+                label_text(named),
+                path,
+                _list_labels(y),
             )
         labels = (float(rest[0]) + 0.0 if len(rest) and (rest == rest[0]).all() else None, named)
     return None if labels == SIGNS else labels
 
 
 def classes_of(y: NDArray, labels: Labels | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(n,) rows of the positive class, and rows with a label that is of neither; O(n)."""
+    """Return the rows of the positive class and the rows whose label is of neither class, (n,)
+    each; O(n)."""
     import numpy as np
 
     y = np.asarray(y)
@@ -223,7 +200,7 @@ def classes_of(y: NDArray, labels: Labels | None) -> tuple[NDArray[np.bool_], ND
 
 
 def is_number(label: str | bytes) -> bool:
-    """Whether the text of a label is a number, finite or not."""
+    """Test that the text of a label is a number, finite or not."""
     try:
         float(label)
     except ValueError:
@@ -232,35 +209,36 @@ def is_number(label: str | bytes) -> bool:
 
 
 def label_text(label: float | None) -> str:
-    """A label as a model file has it: the shortest text of the number, `rest` for all others."""
+    """Return a label as in a model file: the shortest text of the number, `rest` for all other
+    labels."""
     return REST if label is None else repr(float(label)).removesuffix(".0")
 
 
 def label_texts(labels: Iterable[float | None], words: Sequence[str] = ()) -> list[str]:
-    """Texts of labels: words where 1, 2, ... have such names, and `rest` for others then."""
+    """Return texts of labels: their words if 1, 2, ... have names, and then `rest` for others."""
     named: dict[float | None, str] = {float(k): word for k, word in enumerate(words, 1)}
     return [named.get(label, REST) if words else label_text(label) for label in labels]
 
 
 def named_labels(labels: Iterable[float | None], words: Sequence[str] = ()) -> list[Any]:
-    """Labels as a report has them: numbers, or words where they have such names."""
+    """Return labels as in a report: numbers, or words if they have names."""
     return label_texts(labels, words) if words else [*labels]
 
 
-def _listed(y: NDArray[np.float64], most: int = 5, words: Sequence[str] = ()) -> str:
+def _list_labels(y: NDArray[np.float64], most: int = 5, words: Sequence[str] = ()) -> str:
     names = label_texts(distinct(y)[: most + 1].tolist(), words)
     return ", ".join([*names[:most], "..."] if len(names) > most else names)
 
 
-#: Values from which on looking for those that differ takes longer than an import.
-_MANY = 1 << 18
+#: Number of values from which finding the distinct ones takes longer than an import.
+_UNIQUE_SIZE = 1 << 18
 
 
 def distinct(values: NDArray) -> NDArray:
-    """The values of an array that differ, rising: np.unique, which imports numpy.ma unless places
-    are asked for, and that takes a tenth of a small run."""
+    """Return the distinct values of an array, rising, as np.unique: that imports numpy.ma unless
+    places are requested, a tenth of a small run."""
     import numpy as np
 
-    if len(values) > _MANY:
+    if len(values) > _UNIQUE_SIZE:
         return np.unique(values)
     return np.unique(values, return_inverse=True)[0]

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Features whose values are far from 0 beside what they differ by, as seconds since 1970 are.
+"""Features whose mean is large against their spread, such as seconds since 1970.
 
-Rows are kept as floats of 32 bits, which round such values by much of their spread; and a linear
-machine, whose bias is regularised as LinearSVC's is, would need a bias that costs more than it
-gains.
+Rows are stored in float32, which rounds such values by much of their spread; and a linear machine
+with a regularised bias, as LinearSVC has, would need a bias that costs more than it gains.
 """
 
 from __future__ import annotations
@@ -15,65 +14,50 @@ from svmcut.base.messages import Message
 from svmcut.base.typing import Any, NamedTuple
 from svmcut.data.examples import Csr
 
-#: What is told: a rounding above this part of the spread; a mean above so many spreads, where there
-#: is a bias.
-PART, FAR = 1 / 32, 1000.0
-#: Rows that must have a feature; how many rows must be, all of one number beyond float32's whole
-#: ones, to be told.
-ROWS, SAME_ROWS, SAME = 3, 10, 2.0**24
-#: Numbers of 32 bits below are not looked at; of 64 bits, smaller differences are roundings
-#: themselves.
-LEAST, NOISE = 2.0**13, 1e-12
-#: Squares below may be of numbers whose floats of 32 bits have fewer digits.
-TINY = 1e-60
-#: Entries looked at, of rows that lie evenly among all.
-_ENTRIES = 50_000
+#: Limits without a warning: rounding relative to the spread, and with a bias the mean in spreads.
+MAX_ROUNDING, MAX_OFFSET = 1 / 32, 1000.0
+#: Rows that must have a feature; and the rows and the value from which on features of one number
+#: beyond the integers of float32 get a warning.
+MIN_ROWS, MIN_SAME_ROWS, MIN_SAME_VALUE = 3, 10, 2.0**24
+#: Smallest float32 values checked; relative differences of float64 below NOISE are rounding errors.
+MIN_VALUE, NOISE = 2.0**13, 1e-12
+#: Squares below may belong to numbers that float32 stores with fewer digits.
+MIN_SQUARE = 1e-60
+#: Largest number of entries checked, of rows spread evenly.
+_MAX_ENTRIES = 50_000
 
 
-class Coarse(NamedTuple):
-    """A column that is told of.
-
-    Attributes
-    ----------
-    column : int
-    value : float
-        A mean of the entries that are not 0.
-    step : float
-        The distance of two floats of 32 bits there.
-    part : float
-        The rounding by the standard deviation; inf where all entries are rounded to one number.
-    far : float
-        The mean of all rows by their standard deviation.
-    """
+class OffsetFeature(NamedTuple):
+    """A column that gets a warning."""
 
     column: int
+    #: Mean of the nonzero entries.
     value: float
+    #: Distance of neighbouring float32 numbers there.
     step: float
+    #: Rounding error relative to the standard deviation; inf if all entries are rounded to one
+    #: number.
     part: float
+    #: Mean of all rows relative to their standard deviation.
     far: float
 
 
-def coarse_features(X: Any, bias: bool = False) -> list[Coarse]:
-    """The columns, the worst first.
+def find_offset_features(X: Any, bias: bool = False) -> list[OffsetFeature]:
+    """Return the columns that get a warning, the worst first.
 
-    Parameters
-    ----------
-    X : Csr, (n, d) array or scipy.sparse matrix
-        Before it is rounded, where it is of 64 bits. Of more than 50,000 entries some rows are
-        looked at.
-    bias : bool
-        Whether a regularised bias is trained.
+    X is a Csr, an array or a scipy.sparse matrix (n, d), before rounding if it is float64; of more
+    than 50,000 entries a sample of rows is checked. `bias` says that a regularised bias is trained.
     """
-    if _spread_out(X):
+    if _is_spread_out(X):
         return []
-    n, values, columns = _entries(X)
+    n, values, columns = _sample_entries(X)
     single = values.dtype == np.float32
-    told = np.abs(values) >= LEAST if single else values != 0
+    told = np.abs(values) >= MIN_VALUE if single else values != 0
     values, columns = values[told].astype(np.float64), columns[told]
-    if len(values) < ROWS:
+    if len(values) < MIN_ROWS:
         return []
-    names, places, counts = _by_column(columns)
-    noise, often = 0.0 if single else NOISE, counts >= ROWS
+    names, places, counts = _group_by_column(columns)
+    noise, often = 0.0 if single else NOISE, counts >= MIN_ROWS
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         means = np.bincount(places, values) / counts
         spread = np.sqrt(np.bincount(places, np.square(values - means[places])) / counts)
@@ -81,49 +65,46 @@ def coarse_features(X: Any, bias: bool = False) -> list[Coarse]:
         rounding = steps[places] / np.sqrt(12) if single else values - values.astype(np.float32)
         parts = np.sqrt(np.bincount(places, np.square(rounding)) / counts) / spread
         differ, whole = spread > noise * np.abs(means), np.minimum(counts / n, 1.0)
-        same = ~differ & single & (counts >= max(n, SAME_ROWS)) & (np.abs(means) > SAME)
+        same = (
+            ~differ & single & (counts >= max(n, MIN_SAME_ROWS)) & (np.abs(means) > MIN_SAME_VALUE)
+        )
         parts[~differ] = np.where(same[~differ], np.inf, 0.0)
         far = np.sqrt(whole) * np.abs(means) / np.hypot(spread, np.sqrt(1 - whole) * means)
-        shown = same | (differ & often & ((parts > PART) | (bias & (far > FAR))))
+        shown = same | (differ & often & ((parts > MAX_ROUNDING) | (bias & (far > MAX_OFFSET))))
     order = np.flatnonzero(shown)[np.lexsort((-far[shown], -parts[shown]))]
     rest = (column[order].tolist() for column in (means, steps, parts, far))
-    return [Coarse(*one) for one in zip(names[order].tolist(), *rest, strict=True)]
+    return [OffsetFeature(*one) for one in zip(names[order].tolist(), *rest, strict=True)]
 
 
-def _spread_out(X: Any) -> bool:
-    """Whether sums of a matrix of 64 bits already show that no column is told of: every standard
-    deviation of what is not 0 is above a thousandth of its mean."""
+def _is_spread_out(X: Any) -> bool:
+    """Test by sums that no column of a float64 matrix gets a warning: every standard deviation of
+    nonzero entries is above a thousandth of their mean."""
     if not isinstance(X, np.ndarray) or X.dtype != np.float64 or X.ndim != 2:
         return False
-    some = _some(X)
+    some = _sample_rows(X)
     counts = np.maximum(np.count_nonzero(some, axis=0), 1)
     with np.errstate(over="ignore", invalid="ignore"):
         means = some.sum(axis=0) / counts
         squares = np.einsum("ij,ij->j", some, some) / counts
-        enough = squares >= np.square(means) * (1 + 2 / FAR**2)
-    return bool((enough & ((squares > TINY) | (squares == 0))).all())
+        enough = squares >= np.square(means) * (1 + 2 / MAX_OFFSET**2)
+    return bool((enough & ((squares > MIN_SQUARE) | (squares == 0))).all())
 
 
-def coarse_warning(
+def offset_warnings(
     X: Any, file: str | None = None, bias: bool = False, names: Any = None
 ) -> list[str]:
-    """What a user should know of such columns, one sentence or none.
+    """Return a warning of such columns, one sentence or none.
 
-    Parameters
-    ----------
-    file : str or None
-        Where the rows come from; None for an array.
-    names : sequence of str or None
-        Of the columns of an array.
+    `file` is the origin of the rows, None for an array, whose columns may have `names`.
     """
-    features = coarse_features(X, bias)
+    features = find_offset_features(X, bias)
     if not features:
         return []
     worst = features[0]
     named = worst.column if names is None else repr(str(names[worst.column]))
     where = f"feature {worst.column + 1} of {file}" if file else f"column {named} of X"
     others = f", and {len(features) - 1} more," if len(features) > 1 else ""
-    if worst.part > PART:
+    if worst.part > MAX_ROUNDING:
         much = (
             "which hides what they differ by"
             if worst.part >= 1
@@ -146,8 +127,8 @@ def coarse_warning(
     return [Message("{}{}: {}; {}", where, others, what, remedy)]
 
 
-def _by_column(columns: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """The columns there are, which of them each entry is of, and how many are of each."""
+def _group_by_column(columns: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    """Return the columns that occur, the place of each entry among them, and their counts."""
     if columns.max() >= 4 * len(columns):
         return np.unique(columns, return_inverse=True, return_counts=True)
     counts = np.bincount(columns)
@@ -157,26 +138,26 @@ def _by_column(columns: NDArray) -> tuple[NDArray, NDArray, NDArray]:
     return names, places[columns], counts[names]
 
 
-def _some(X: NDArray) -> NDArray:
-    """Rows of a matrix, evenly among all."""
-    return X[:: max(1, X.size // _ENTRIES)]
+def _sample_rows(X: NDArray) -> NDArray:
+    """Return rows of a matrix, spread evenly."""
+    return X[:: max(1, X.size // _MAX_ENTRIES)]
 
 
-def _entries(X: Any) -> tuple[int, NDArray, NDArray]:
-    """How many rows are looked at, evenly among all, their values and the columns of these."""
+def _sample_entries(X: Any) -> tuple[int, NDArray, NDArray]:
+    """Return the number of sampled rows, spread evenly, their values and the columns of these."""
     if isinstance(X, Csr) or hasattr(X, "tocsr"):
         matrix: Any = X if isinstance(X, Csr) else X.tocsr()
         n, (first, last) = len(matrix.indptr) - 1, matrix.indptr[[0, -1]].tolist()
         values, columns = matrix.data[first:last], matrix.indices[first:last]
         if values.dtype == np.float32 and not (
-            len(values) and max(values.max(), -values.min()) >= LEAST
+            len(values) and max(values.max(), -values.min()) >= MIN_VALUE
         ):
             return n, values[:0], columns[:0]
-        if len(values) <= _ENTRIES:
+        if len(values) <= _MAX_ENTRIES:
             return n, values, columns
-        rows = np.arange(0, n, -(-len(values) // _ENTRIES))
+        rows = np.arange(0, n, -(-len(values) // _MAX_ENTRIES))
         picked = np.concatenate([np.arange(*matrix.indptr[row : row + 2]) for row in rows.tolist()])
         return len(rows), matrix.data[picked], matrix.indices[picked]
     X = np.asarray(X)
-    some = _some(X)
+    some = _sample_rows(X)
     return len(some), some.ravel(), np.tile(np.arange(X.shape[1]), len(some))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernel values in the place of features: column k of a row is its value with point k + 1, and a
-row's serial number says which point it is itself.
+"""Kernel values in place of features: column k of a row is its value with point k + 1, and the
+serial number of a row says which point it is.
 
 LIBSVM's text: ``LABEL 0:SERIAL 1:K1 2:K2 ..``, serials from 1.
 """
@@ -21,8 +21,7 @@ TILE = 256  # rows of a square of values that fits a cache
 
 
 def split_serials(examples: Examples) -> Examples:
-    """Examples whose first column is their serial number, with that by itself; 0 where a row has
-    none."""
+    """Separate the serial numbers, the first column, from the examples; 0 for a row without one."""
     X = examples.X
     stored, bounds = X.stored, X.indptr - X.indptr[0]
     columns, values = X.indices[stored], X.data[stored]
@@ -40,7 +39,8 @@ def split_serials(examples: Examples) -> Examples:
 
 
 def last_columns(indptr: NDArray, indices: NDArray) -> NDArray[np.int64]:
-    """(n,) the last column of every row, whose columns rise; -1 of one without entries."""
+    """Return the last column of every row (n,), whose columns rise; -1 for a row without
+    entries."""
     ends, last = indptr[1:], np.full(len(indptr) - 1, -1, np.int64)
     there = ends > indptr[:-1]
     last[there] = indices[ends[there] - 1]
@@ -48,12 +48,9 @@ def last_columns(indptr: NDArray, indices: NDArray) -> NDArray[np.int64]:
 
 
 def check_values(examples: Examples, needed: int) -> Examples:
-    """The examples, whose rows have kernel values with so many points.
+    """Return the examples if all rows have kernel values with `needed` points.
 
-    Raises
-    ------
-    DataError
-        With the line, for a row whose values end before: those left out would be 0.
+    Raises DataError with the line of a row whose values end earlier: missing ones would be 0.
     """
     last = last_columns(examples.X.indptr, examples.X.indices) + 1
     short = np.flatnonzero(last < needed)
@@ -68,14 +65,9 @@ def check_values(examples: Examples, needed: int) -> Examples:
     return examples
 
 
-def with_serials(examples: Examples) -> Examples:
-    """Rows of a square matrix in memory: row k is point k + 1.
-
-    Raises
-    ------
-    DataError
-        For a matrix that is not square.
-    """
+def number_rows(examples: Examples) -> Examples:
+    """Number the rows of a square matrix in memory: row k is point k + 1. Raises DataError for a
+    matrix that is not square."""
     n, d = examples.X.n_rows, examples.X.n_features
     if n != d:
         raise DataError(
@@ -86,13 +78,10 @@ def with_serials(examples: Examples) -> Examples:
     return replace(examples, serials=np.arange(1.0, n + 1))
 
 
-def checked_serials(examples: Examples) -> NDArray[np.int64]:
-    """(n,) the columns of the rows themselves.
+def serial_columns(examples: Examples) -> NDArray[np.int64]:
+    """Return the columns of the rows themselves (n,).
 
-    Raises
-    ------
-    DataError
-        With the line, for a row without serial number, and for one that is none of the columns.
+    Raises DataError with the line of a row without serial number, or whose number is no column.
     """
     serials, most = examples.serials, examples.X.n_features
     path, line_of = examples.source.path, examples.source.line_of
@@ -113,7 +102,7 @@ def checked_serials(examples: Examples) -> NDArray[np.int64]:
 
 
 def dense_columns(X: Csr, columns: NDArray[np.int64], dtype: type = np.float32) -> NDArray:
-    """(n, m) the values of these columns."""
+    """Return the values of some columns, (n, m)."""
     n, d = X.n_rows, X.n_features
     out: NDArray = np.empty((n, len(columns)), dtype)
     every = len(columns) == d and np.array_equal(columns, np.arange(d))
@@ -130,9 +119,9 @@ def dense_columns(X: Csr, columns: NDArray[np.int64], dtype: type = np.float32) 
     return out
 
 
-def points_of(columns: NDArray[np.int64], d: int) -> Csr:
-    """(m, d) rows of a 1 in the column of their point: x times such a row is the value of x with
-    it."""
+def point_rows(columns: NDArray[np.int64], d: int) -> Csr:
+    """Return rows (m, d) with a 1 in the column of their point: x times such a row is the value of
+    x with it."""
     m = len(columns)
     return Csr(
         np.ones(m, np.float32), columns.astype(np.int32), np.arange(m + 1, dtype=np.int64), d, True
@@ -140,14 +129,14 @@ def points_of(columns: NDArray[np.int64], d: int) -> Csr:
 
 
 def is_symmetric(K: NDArray) -> bool:
-    """Whether all values (n, n) and their mirror images are equal."""
+    """Test that all values (n, n) equal their mirror images."""
     tiles = [slice(start, start + TILE) for start in range(0, len(K), TILE)]
     pairs = itertools.combinations_with_replacement(tiles, 2)
     return all(bool((K[a, b] == K[b, a].T).all()) for a, b in pairs)
 
 
 def make_symmetric(K: NDArray, step: int) -> None:
-    """Replaces values (n, n) and their mirror images by their means, so many rows at a time."""
+    """Replace values (n, n) and their mirror images by their means, `step` rows at a time."""
     for start in range(0, len(K), step):
         rows = slice(start, start + step)
         K[rows, start:] = 0.5 * (K[rows, start:] + K[start:, rows].T)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from svmcut.base.errors import DataError, NoExamples, UsageError
 from svmcut.base.records import replace
 from svmcut.base.typing import Any
-from svmcut.data.arrays import check_columns, given_weights, vector_examples
+from svmcut.data.arrays import check_columns, to_weights, vector_examples
 from svmcut.data.examples import Examples, Source
 
 Block = dict[str, Any]
@@ -121,7 +121,7 @@ def block_examples(block: Block) -> Examples:
         qid = block.get("qid")
         examples = vector_examples(X, y, None if qid is None else np.asarray(qid))
         if (weights := block.get("weights")) is not None:
-            examples = replace(examples, weights=given_weights(np.asarray(weights))).validate()
+            examples = replace(examples, weights=to_weights(np.asarray(weights))).validate()
     except DataError as error:
         raise DataError(name, error.sentence) from None
     if not len(examples):

@@ -19,7 +19,7 @@ from svmcut.base.records import replace
 from svmcut.base.resources import usable_cpus
 from svmcut.base.typing import Any, NamedTuple
 from svmcut.data.examples import Source
-from svmcut.data.labels import SIGNS, Labels, by_labels, label_text, labels_of, number_labels
+from svmcut.data.labels import SIGNS, Labels, choose_task, label_text, labels_of, number_labels
 from svmcut.distributed.histograms import NO_WEIGHT, BinnedOracle, PartedClasses, names_of
 from svmcut.distributed.local import MOST_GATHERED, GatheredSpace, signs
 from svmcut.distributed.newton import FromCuts, PartedNewton, RelayRun, has_curvature, smooth_of
@@ -373,7 +373,7 @@ def _by_labels(
     labels = np.concatenate([part.labels for part in parts])
     counts = np.concatenate([part.counts for part in parts])
     y = np.repeat(labels, np.minimum(counts, MOST_SAID).astype(int))
-    return by_labels(settings, y, path, words)
+    return choose_task(settings, y, path, words)
 
 
 def _bound(bound: Bound, parts: Sequence[Found], files: Files) -> list[Bound]:

@@ -25,10 +25,10 @@ from svmcut.base.messages import Parameter, word_for_python, word_message
 from svmcut.base.records import replace
 from svmcut.base.resources import one_blas_thread, usable_cpus
 from svmcut.base.typing import Any, ClassVar, Self, TypeVar
-from svmcut.data.arrays import as_rows, check_columns, check_sparse, given_weights
+from svmcut.data.arrays import as_rows, check_columns, check_sparse, to_weights
 from svmcut.data.examples import Csr, Examples
-from svmcut.data.offset_features import coarse_warning
-from svmcut.data.precomputed import with_serials
+from svmcut.data.offset_features import offset_warnings
+from svmcut.data.precomputed import number_rows
 from svmcut.estimators.bases import BaseEstimator, Running
 from svmcut.estimators.names import column_means, with_names
 from svmcut.formats import write_model
@@ -239,7 +239,7 @@ class Trained(Running, BaseEstimator):
             getattr(self, "intercept_scaling", 0.0) and getattr(self, "fit_intercept", False)
         )
         names = getattr(self, "feature_names_in_", None)
-        for message in coarse_warning(X, None, biased, names):
+        for message in offset_warnings(X, None, biased, names):
             warn(message)
         self._column_means = None if names is None else column_means(X)
         return as_rows(X)
@@ -282,13 +282,13 @@ class Trained(Running, BaseEstimator):
 
     def _apply_weights(self, data: Any, settings: Settings, weights: Any) -> tuple[Task, Any]:
         """The task, and data without what weighs 0."""
-        given = None if weights is None else given_weights(weights)
+        given = None if weights is None else to_weights(weights)
         if given is not None and not given.any():
             raise DataError(
                 "sample_weight", "all weights are zero; give one above 0 to every row that counts"
             )
         own = make_task(settings.task)
-        data = with_serials(data) if settings.is_given else data
+        data = number_rows(data) if settings.is_given else data
         return own, apply_weights(own, data, settings, given, "sample_weight", tight=False)[0]
 
     def _run(self, own: Task, data: Any, settings: Settings) -> Outcome:

@@ -18,7 +18,7 @@ from svmcut.base.errors import DataError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, Self
-from svmcut.data.arrays import given_weights
+from svmcut.data.arrays import to_weights
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.data.labels import SIGNS
 from svmcut.estimators.base import Trained, numeric, threads_of
@@ -243,7 +243,7 @@ def class_weights(codes: NDArray, classes: NDArray, class_weight: Any, weights: 
     """
     if class_weight is None:
         return weights
-    own = np.ones(len(codes)) if weights is None else given_weights(weights).copy()
+    own = np.ones(len(codes)) if weights is None else to_weights(weights).copy()
     if len(own) != len(codes):
         return own
     rows = own > 0
@@ -264,4 +264,4 @@ def class_weights(codes: NDArray, classes: NDArray, class_weight: Any, weights: 
                 f"no row is of class {label!r}; expected {', '.join(map(repr, places))}",
             )
         factors[places[label]] = weight
-    return own * given_weights(factors)[codes]
+    return own * to_weights(factors)[codes]

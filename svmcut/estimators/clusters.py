@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError, UsageError
 from svmcut.base.typing import Any, Self
-from svmcut.data.arrays import given_weights
+from svmcut.data.arrays import to_weights
 from svmcut.distributed.blocks import blocks_of, classes_in, is_blocks, sets_in
 from svmcut.distributed.engine import DaskRows, here
 from svmcut.distributed.local import NO_ROWS
@@ -221,7 +221,7 @@ class LinearSVM(OnWorkers, linear.LinearSVM):
 
 def _check_weights(weights: Any) -> Any:
     """Weights in pieces, or in memory and none below 0."""
-    return weights if weights is None or is_blocks(weights) else given_weights(weights)
+    return weights if weights is None or is_blocks(weights) else to_weights(weights)
 
 
 def _by_place(weights: Any, classes: NDArray) -> dict[int, float]:

@@ -17,8 +17,8 @@ from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any, Self
 from svmcut.data.arrays import as_rows
 from svmcut.data.examples import Csr
-from svmcut.data.gamma import gamma_of
-from svmcut.data.offset_features import PART, coarse_features
+from svmcut.data.gamma import resolve_gamma
+from svmcut.data.offset_features import MAX_ROUNDING, find_offset_features
 from svmcut.estimators.base import MULTI_CLASS, Trained, own_words, threads_of, whole
 from svmcut.estimators.bases import Expanded, OfKernels
 from svmcut.estimators.classes import Machines, has_probability
@@ -85,7 +85,9 @@ class Expansions(OfKernels, Trained):
         row = catalog.KERNELS.get(KERNELS.get(self.kernel, ""))
         if row is None or not row.of_distances or hasattr(X, "tocsr") or X.dtype != np.float64:
             return None
-        columns = [feature.column for feature in coarse_features(X) if feature.part > PART]
+        columns = [
+            feature.column for feature in find_offset_features(X) if feature.part > MAX_ROUNDING
+        ]
         if not columns:
             return None
         shift = np.zeros(X.shape[1])
@@ -406,4 +408,4 @@ def _gamma(gamma: Any, X: Any, rows: Csr) -> Any:
         values = X.ravel()
     elif X.dtype == np.float64 and X.nnz == rows.nnz:
         values = X.tocsr().data
-    return gamma_of(gamma, rows, values)
+    return resolve_gamma(gamma, rows, values)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from svmcut.base.errors import UsageError
 from svmcut.base.typing import Any, Self
-from svmcut.data.arrays import given_weights
+from svmcut.data.arrays import to_weights
 from svmcut.data.examples import Csr
 from svmcut.estimators import one_class
 from svmcut.estimators.base import columns_of, machines_of, warn
@@ -242,7 +242,7 @@ class SVC(Attributes, KernelSVM):
         weigh."""
         if isinstance(class_weight, str) and class_weight == BALANCED:
             factors = balanced_weights(codes, np.ones(len(codes)))
-            weights = factors if own is None else factors * given_weights(own)
+            weights = factors if own is None else factors * to_weights(own)
         else:
             factors = class_weights(codes, classes, class_weight, None)
             weights = class_weights(codes, classes, class_weight, own)

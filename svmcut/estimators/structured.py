@@ -19,7 +19,7 @@ from svmcut.base.errors import DataError, UsageError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
 from svmcut.base.typing import Any, Self
-from svmcut.data.arrays import as_rows, check_sparse, multilabel_examples, named_rows
+from svmcut.data.arrays import as_rows, check_sparse, multilabel_examples, rows_of_tokens
 from svmcut.data.examples import Csr, Names, Sequences, Source
 from svmcut.estimators.base import Trained, own_words, threads_of, whole
 from svmcut.estimators.bases import Intercept
@@ -411,7 +411,7 @@ class ChainSVM(Trained):
             lengths = [_length(sequence) for sequence in sequences]
             bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
             full = [sequence for sequence, length in zip(sequences, lengths) if length]
-            rows = self._tokens(full) if full else named_rows((), {})
+            rows = self._tokens(full) if full else rows_of_tokens((), {})
         return rows, np.unique(bounds), bounds
 
     def _lattice(self, rows: Csr, full: NDArray[np.int64]) -> Lattice:
@@ -503,7 +503,7 @@ class ChainSVM(Trained):
                 check_sparse(matrix)
             rows = vstack(matrices, "csr")
             return self._training_rows(rows) if learn else as_rows(rows)
-        return named_rows((token for sequence in X for token in sequence), self._columns, learn)
+        return rows_of_tokens((token for sequence in X for token in sequence), self._columns, learn)
 
 
 def _is_matrix(sequence: Any) -> bool:

@@ -10,7 +10,7 @@ from svmcut._native import sparse
 from svmcut.base.records import record
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.examples import Csr
-from svmcut.data.label_clusters import WIDEST
+from svmcut.data.label_clusters import MAX_CHILDREN
 from svmcut.models import facts
 from svmcut.models.base import BaseModel
 from svmcut.models.columns import renumber
@@ -113,7 +113,7 @@ class LabelTreeModel(BaseModel):
             self.width,
         )
         n, K = X.n_rows, len(self.names)
-        step = max(1, MAX_SCORES_AT_ONCE // max(1, min(K, WIDEST * beam)))
+        step = max(1, MAX_SCORES_AT_ONCE // max(1, min(K, MAX_CHILDREN * beam)))
         parts = [
             (
                 start,

@@ -24,7 +24,7 @@ from svmcut.base.errors import UsageError
 from svmcut.base.messages import Parameter
 from svmcut.base.records import replace
 from svmcut.base.typing import Any, NamedTuple, Self
-from svmcut.data.folds import folds, split
+from svmcut.data.folds import make_folds, split
 from svmcut.data.labels import classes_of, labels_of
 from svmcut.spec import schemas
 from svmcut.spec.catalog import KERNEL_PARAMETERS, KERNELS, TASKS, measures
@@ -167,7 +167,10 @@ def parts_of(data: Any, settings: Settings, K: int) -> tuple[list[Part], Setting
         dealt = replace(data, y=positive.astype(float))
     if TASKS[settings.task].has_classes:
         counts = np.unique(dealt.y, return_counts=True)[1]
-    dealt_folds, least = folds(settings.task, dealt, K, settings.seed), int(counts.min(initial=K))
+    dealt_folds, least = (
+        make_folds(settings.task, dealt, K, settings.seed),
+        int(counts.min(initial=K)),
+    )
     if least == 1 and settings.labels == TWO_CLASSES and len(counts) == 2:
         raise UsageError(
             "{} has one row of one of the classes, which cannot be both trained on and held out; "

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from svmcut._native import wide_cd
 from svmcut.base.records import record
 from svmcut.base.typing import Any, NamedTuple
-from svmcut.data.label_clusters import in_use
+from svmcut.data.label_clusters import use_columns
 from svmcut.solvers.label_lanes import Block, LabelLanes, LanesProblem, LanesRun, piece_of
 from svmcut.solvers.protocol import Start
 from svmcut.spaces.linear import LinearSpace
@@ -117,7 +117,7 @@ class TreeRun(LanesRun):
         if rows is not None:
             own = np.searchsorted(rows, own).astype(np.int32)
             weights = None if weights is None else weights[rows]
-            X, columns = in_use(space.X.take(rows))
+            X, columns = use_columns(space.X.take(rows))
             space = LinearSpace(X, space.bias, space.threads)
             self._used[node] = columns
         return problem.descent(space, (bounds, own), weights, self._solver.seed, self._part)
@@ -128,7 +128,7 @@ class TreeRun(LanesRun):
         if rows is None:
             return np.arange(X.n_features, dtype=np.int32)
         if node not in self._used:  # trained elsewhere
-            self._used[node] = in_use(X.take(rows))[1]
+            self._used[node] = use_columns(X.take(rows))[1]
         return self._used[node]
 
     def _count(self, b: int, place: int) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from svmcut.base.errors import DataError
 from svmcut.base.messages import Message
 from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.data.arrays import gathered_rows
+from svmcut.data.arrays import gather_rows
 from svmcut.data.examples import Names, Sequences, Source
 from svmcut.files.text import check_limit, line_blocks, memory_for, open_text
 from svmcut.tables.templates import (
@@ -257,7 +257,7 @@ def _rows(features: NDArray[np.int32], d: int, path: str) -> Csr:
     """Rows of features of 1 each; what stands twice counts twice."""
     there = features >= 0
     columns = features[there]
-    return gathered_rows(there.sum(axis=1), columns, np.ones(len(columns), np.float32), d, path)
+    return gather_rows(there.sum(axis=1), columns, np.ones(len(columns), np.float32), d, path)
 
 
 class _Taken:

@@ -15,7 +15,7 @@ import numpy as np
 
 from svmcut.base.errors import DataError
 from svmcut.base.messages import Message
-from svmcut.data.arrays import gathered_rows
+from svmcut.data.arrays import gather_rows
 from svmcut.data.examples import Names, Sequences, Source
 from svmcut.files.text import check_limit, line_blocks, memory_for, open_text
 
@@ -183,7 +183,7 @@ class _Lines:
         lengths = np.array(self._lengths[:n])
         last, d = int(lengths.sum()), len(self._attributes)
         parts = np.array(self._columns[:last], np.int32), np.array(self._values[:last], np.float32)
-        X = gathered_rows(lengths, *parts, d, self.path)
+        X = gather_rows(lengths, *parts, d, self.path)
         tags, order = np.array(self._found[:n], np.int32), list(self._tags)
         if self._learns:
             order.sort()

@@ -13,7 +13,7 @@ from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 from svmcut.data.arrays import multilabel_examples
 from svmcut.data.examples import MultilabelExamples
-from svmcut.data.label_clusters import WIDEST
+from svmcut.data.label_clusters import MAX_CHILDREN
 from svmcut.data.labels import distinct, label_texts
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
 from svmcut.files.predictions import write_label_sets, write_top_labels
@@ -199,7 +199,7 @@ class Labelling(Task):
 
     def parts(self, block: MultilabelExamples, model: SetModel) -> Iterator[MultilabelExamples]:
         # a search of a tree holds no scores of all labels
-        held = WIDEST if isinstance(model, LabelTreeModel) else len(model.names)
+        held = MAX_CHILDREN if isinstance(model, LabelTreeModel) else len(model.names)
         step = max(1, BLOCK_NUMBERS // max(1, held))
         for start in range(0, len(block), step):
             yield block.part(start, min(len(block), start + step))

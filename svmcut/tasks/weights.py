@@ -14,7 +14,7 @@ from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Examples
 from svmcut.data.folds import take
-from svmcut.data.labels import by_labels, classes_of, distinct, labels_of
+from svmcut.data.labels import choose_task, classes_of, distinct, labels_of
 from svmcut.files.weights import click_weights, shared_weights
 from svmcut.spec.catalog import SMO, TASKS
 from svmcut.spec.entries import CLASSES, NUMBERS, TWO_CLASSES
@@ -138,9 +138,9 @@ def class_weights(
 ) -> NDArray[np.float64]:
     """Weights of rows (n,) by their classes; balanced is V / (K V_k), V the sum of weights and V_k
     that of class k. Raises DataError for a label that no row has, and as
-    svmcut.data.labels.by_labels and labels_of."""
+    svmcut.data.labels.choose_task and labels_of."""
     if settings.class_weight == BALANCED:
-        classes, settings = y, by_labels(settings, y, path) if settings.is_open else settings
+        classes, settings = y, choose_task(settings, y, path) if settings.is_open else settings
         if settings.labels == TWO_CLASSES:
             classes, _ = classes_of(y, labels_of(y, settings.positive, path))
         return balanced_weights(classes, weights)

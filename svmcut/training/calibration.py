@@ -19,7 +19,7 @@ from svmcut.base.errors import TrainingError
 from svmcut.base.records import replace
 from svmcut.base.typing import Any
 from svmcut.data.examples import Examples, Sequences
-from svmcut.data.folds import folds, split
+from svmcut.data.folds import make_folds, split
 from svmcut.models import ChainModel
 from svmcut.models.decoding import HeldSequences, Lattice, fit_temperature
 from svmcut.scoring.probabilities import LOG_ODDS, ProbabilityLosses, fit_laplace
@@ -84,7 +84,7 @@ class CalibratedDriver(Driver):
         self._folds = (
             []
             if self._own
-            else folds(self.settings.task, self._data, min(FOLDS, len(y)), self.settings.seed)
+            else make_folds(self.settings.task, self._data, min(FOLDS, len(y)), self.settings.seed)
         )
 
     def fit(
@@ -242,7 +242,7 @@ class CalibratedChains(CalibratedDriver):
         Driver.__init__(self, plan)
         self.held_out: Any = None
         self._own, self._sequences = False, data
-        self._folds = folds(self.settings.task, data, FOLDS, self.settings.seed)
+        self._folds = make_folds(self.settings.task, data, FOLDS, self.settings.seed)
 
     def _scores(self, cost: float | None, example_cost: float | None) -> Any:
         """Lattices of the sequences of every part by the chain that did not see them; None if the

@@ -209,9 +209,9 @@ def make_driver(settings: Settings, data: Any, time_limit: float | None = None) 
     """
     check(settings)
     if isinstance(settings.gamma, str):
-        from svmcut.data.gamma import gamma_of
+        from svmcut.data.gamma import resolve_gamma
 
-        settings = replace(settings, gamma=gamma_of(settings.gamma, data.X))
+        settings = replace(settings, gamma=resolve_gamma(settings.gamma, data.X))
     settings = resolve_settings(settings, data.X.n_rows, time_limit)
     plan = load(plan_of(settings.task, settings.has_kernel, settings.solver, settings.multiclass))
     return Driver(plan(data, settings))

@@ -20,11 +20,11 @@ from svmcut.base.resources import describe_shortage
 from svmcut.base.typing import Any
 from svmcut.data.examples import Csr
 from svmcut.data.precomputed import (
-    checked_serials,
     dense_columns,
     is_symmetric,
     make_symmetric,
-    points_of,
+    point_rows,
+    serial_columns,
 )
 from svmcut.models import KernelModel
 from svmcut.models.linear import LinearModel
@@ -57,7 +57,7 @@ class GivenRoom(KernelRoom):
 
     def __init__(self, vectors: Vectors, settings: Settings, exact_work: float):
         super().__init__(vectors, settings, exact_work)
-        self._columns = checked_serials(vectors.examples)
+        self._columns = serial_columns(vectors.examples)
         n = len(vectors.examples)
         need = 4e-6 * n * n * (3 if n <= MAX_FACTORED_ROWS else 1)
         if there := describe_shortage(need, settings.max_memory):
@@ -101,7 +101,7 @@ class GivenRoom(KernelRoom):
 
     def machine(self, beta: NDArray, b: float) -> KernelModel:
         rows, examples = np.flatnonzero(beta), self.vectors.examples
-        support = points_of(self._columns[rows], examples.X.n_features)
+        support = point_rows(self._columns[rows], examples.X.n_features)
         n = len(examples)
         return KernelModel(self.kernel, support, beta[rows], 0.0 - b, None, None, n)
 

@@ -20,7 +20,7 @@ from svmcut.base.records import replace
 from svmcut.base.resources import describe_shortage
 from svmcut.base.typing import Any
 from svmcut.data.examples import Csr, Examples
-from svmcut.data.precomputed import checked_serials, points_of
+from svmcut.data.precomputed import point_rows, serial_columns
 from svmcut.models import KernelModel, KernelMulticlassModel, pairs_of
 from svmcut.risks import make_risk
 from svmcut.risks.weights import total
@@ -423,7 +423,7 @@ class MachinesPlan(Plan):
         rows = every[np.sort(np.unique(every, return_index=True)[1])]
         vectors = self._X.take(rows)
         if self.settings.is_given:
-            vectors = points_of(checked_serials(self._examples)[rows], self._X.n_features)
+            vectors = point_rows(serial_columns(self._examples)[rows], self._X.n_features)
         support, (where,) = _unite_rows([vectors])
         places = np.zeros(len(self._y), np.int32)
         places[rows] = where

@@ -20,7 +20,7 @@ from svmcut.base.records import replace
 from svmcut.base.resources import describe_shortage
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import MultilabelExamples
-from svmcut.data.label_clusters import LabelTree, label_tree
+from svmcut.data.label_clusters import LabelTree, build_label_tree
 from svmcut.models import LabelTreeModel, MultilabelModel, SparseLabelModel
 from svmcut.risks.hinge import HingeRisk
 from svmcut.risks.multilabel import LabelRisk
@@ -316,7 +316,7 @@ class LabelTreePlan(LabelBlockPlan):
     def __init__(self, examples: MultilabelExamples, settings: Settings):
         super().__init__(examples, settings)
         s, X = settings, self._space.X
-        self._tree = label_tree(X, self._indptr, self._rows, s.seed, s.threads)
+        self._tree = build_label_tree(X, self._indptr, self._rows, s.seed, s.threads)
         self._machines = machine_rows(self._tree, self._indptr, self._rows, X.n_rows)
 
     def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:

@@ -14,7 +14,7 @@ from programs import call, uncertified
 import svmcut
 from svmcut.base.errors import ModelError, TrainingError, UsageError
 from svmcut.data.examples import Examples, Source
-from svmcut.data.folds import folds
+from svmcut.data.folds import make_folds
 from svmcut.files.examples import read_examples
 from svmcut.formats import read_model
 from svmcut.scoring.probabilities import LOG_ODDS, couple_pairs, fit_sigmoid, fit_temperature
@@ -113,7 +113,7 @@ def test_what_is_fitted_are_the_scores_of_five_folds(kind):
     X, y = data.X.to_dense(), data.y
     outcome = svmcut.train((X, y), weights=weights, probability=True, seed=5, **given)
     task = "classification" if train == "pairs" else "multiclass"
-    parts = folds(task, Examples(data.X, y, None, weights, Source("X")), 5, 5)
+    parts = make_folds(task, Examples(data.X, y, None, weights, Source("X")), 5, 5)
     places, scores = np.unique(y, return_inverse=True)[1], []
     for fold in parts:
         own = given | (
@@ -145,7 +145,9 @@ def test_pairs_of_classes_have_a_sigmoid_each():
         (X, data.y), weights=weights, probability=True, kernel="rbf", gamma=0.5
     ).model
     decisions = np.empty((90, 3))
-    for fold in folds("multiclass", Examples(data.X, data.y, None, weights, Source("X")), 5, 0):
+    for fold in make_folds(
+        "multiclass", Examples(data.X, data.y, None, weights, Source("X")), 5, 0
+    ):
         part = svmcut.train(
             (X[fold.train], data.y[fold.train]),
             weights=weights[fold.train],

@@ -8,7 +8,7 @@ from drivers import driver
 
 from svmcut.base.records import replace
 from svmcut.data.examples import Csr, MultilabelExamples, Sequences, Source
-from svmcut.data.label_clusters import label_tree
+from svmcut.data.label_clusters import build_label_tree
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.spec.schemas import state_classes
 
@@ -173,8 +173,10 @@ def test_labels_in_lanes_go_on_inside_a_block(rng, tmp_path, monkeypatch, prune)
 @pytest.mark.parametrize("prune", [None, 0.05])
 def test_a_tree_of_labels_goes_on_inside_its_nodes(rng, tmp_path, monkeypatch, prune):
     monkeypatch.setattr("svmcut.solvers.label_lanes.ENTRIES", 1)
-    tree = label_tree
-    monkeypatch.setattr("svmcut.training.label_sets.label_tree", lambda *given: tree(*given, 2))
+    tree = build_label_tree
+    monkeypatch.setattr(
+        "svmcut.training.label_sets.build_label_tree", lambda *given: tree(*given, 2)
+    )
     data = label_sets(rng)
     known = {"task": "multilabel", "pairs": "none", "gap": 1e-3, "tree": True, "prune": prune}
     check_going_on(lambda: driver(data, **known), (0.3,), tmp_path)

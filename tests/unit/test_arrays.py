@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import svmcut
 from svmcut.base.errors import DataError
 from svmcut.data.arrays import as_rows, check_sparse, vector_examples
-from svmcut.data.offset_features import coarse_features, coarse_warning
+from svmcut.data.offset_features import find_offset_features, offset_warnings
 
 FORMATS = {
     "csr": sp.csr_matrix,
@@ -226,15 +226,15 @@ def test_columns_as_they_should_be_are_not_told(hour):
         ]
     )
     for form in (plain, plain.astype(np.float32), sp.csr_matrix(plain), as_rows(plain)):
-        assert coarse_features(form, bias=True) == []
-    assert coarse_warning(np.zeros((0, 3))) == coarse_warning(np.zeros((3, 0))) == []
+        assert find_offset_features(form, bias=True) == []
+    assert offset_warnings(np.zeros((0, 3))) == offset_warnings(np.zeros((3, 0))) == []
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_what_a_bias_cannot_undo_is_told_where_there_is_one(rng):
     days = SECONDS + 86400.0 * rng.normal(size=(500, 1))
-    assert coarse_warning(days) == []
-    (told,) = coarse_warning(days, "train.dat", bias=True)
+    assert offset_warnings(days) == []
+    (told,) = offset_warnings(days, "train.dat", bias=True)
     assert (
         "feature 1 of train.dat: the mean is 1" in told
         and "standard deviations from 0" in told
@@ -243,5 +243,8 @@ def test_what_a_bias_cannot_undo_is_told_where_there_is_one(rng):
     y = (days[:, 0] > SECONDS).astype(int)
     with pytest.warns(UserWarning, match="the bias that would undo it is regularised"):
         svmcut.LinearSVM(tol=0.1, max_iter=9).fit(days, y)
-    few, many = coarse_features(days[:100], True), coarse_features(np.tile(days, (400, 1)), True)
+    few, many = (
+        find_offset_features(days[:100], True),
+        find_offset_features(np.tile(days, (400, 1)), True),
+    )
     assert [one.column for one in few] == [one.column for one in many] == [0]

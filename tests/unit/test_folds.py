@@ -7,7 +7,7 @@ import pytest
 
 from svmcut.base.errors import UsageError
 from svmcut.data.examples import Csr, Examples, MultilabelExamples, Sequences, Source
-from svmcut.data.folds import deal, folds
+from svmcut.data.folds import deal, make_folds
 
 
 def examples(y, qid=None, weights=None):
@@ -40,7 +40,7 @@ def test_the_deal_goes_on_where_the_last_class_stopped():
 @pytest.mark.parametrize("task", ["classification", "multiclass", "regression"])
 def test_every_row_is_held_out_once(task):
     data = examples(np.arange(23) % 3 if task == "multiclass" else np.arange(23) % 2)
-    parts = folds(task, data, 4, 1)
+    parts = make_folds(task, data, 4, 1)
     assert np.array_equal(sum(fold.held.astype(int) for fold in parts), np.ones(23))
     assert all(np.array_equal(fold.train, ~fold.held) for fold in parts)
     if task != "regression":
@@ -52,7 +52,7 @@ def test_every_row_is_held_out_once(task):
 
 def test_queries_stay_whole():
     qid = np.repeat([1, 2, 5, 6, 9], [3, 1, 4, 2, 2])
-    parts = folds("rank", examples(np.arange(12), qid), 2)
+    parts = make_folds("rank", examples(np.arange(12), qid), 2)
     held = [set(qid[fold.held]) for fold in parts]
     assert (
         held[0] | held[1] == {1, 2, 5, 6, 9}
@@ -60,14 +60,14 @@ def test_queries_stay_whole():
         and {len(ids) for ids in held} == {2, 3}
     )
     with pytest.raises(UsageError, match=r"some.dat has 5 queries, too few for 6 folds"):
-        folds("rank", examples(np.arange(12), qid), 6)
+        make_folds("rank", examples(np.arange(12), qid), 6)
     with pytest.raises(UsageError, match="1 queries"):
-        folds("rank", examples(np.arange(12)), 2)
+        make_folds("rank", examples(np.arange(12)), 2)
 
 
 def test_weights_go_with_rows_sequences_and_sets():
     weights = np.arange(1.0, 7.0)
-    for fold in folds("classification", examples([1, -1, 1, -1, 1, -1], None, weights), 3):
+    for fold in make_folds("classification", examples([1, -1, 1, -1, 1, -1], None, weights), 3):
         part = examples([1, -1, 1, -1, 1, -1], None, weights).take(fold.train)
         assert np.array_equal(part.weights, weights[fold.train]) and np.array_equal(
             part.X.data, part.weights
@@ -84,7 +84,7 @@ def test_weights_go_with_rows_sequences_and_sets():
         weights,
     )
     for task, data in (("sequence", chains), ("multilabel", sets)):
-        for fold in folds(task, data, 2):
+        for fold in make_folds(task, data, 2):
             assert len(fold.held) == len(data) and fold.held.sum() == len(data) // 2
             part = data.take(fold.held)
             assert (
@@ -98,4 +98,4 @@ def test_weights_go_with_rows_sequences_and_sets():
 
 def test_more_folds_than_examples_are_refused():
     with pytest.raises(UsageError, match=r"some.dat has 3 examples, too few for 4 folds"):
-        folds("regression", examples([1, 2, 3]), 4)
+        make_folds("regression", examples([1, 2, 3]), 4)

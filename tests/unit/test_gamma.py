@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 import svmcut
 from svmcut.base.errors import UsageError
 from svmcut.data.arrays import as_rows
-from svmcut.data.gamma import gamma_of
+from svmcut.data.gamma import resolve_gamma
 
 
 def data():
@@ -24,12 +24,14 @@ def test_words_are_the_numbers_of_scikit_learn():
     X, y = data()
     for word in ("scale", "auto"):
         theirs = SVC(gamma=word).fit(X.astype(float), y)._gamma
-        assert gamma_of(word, as_rows(X)) == pytest.approx(theirs, rel=1e-6)
+        assert resolve_gamma(word, as_rows(X)) == pytest.approx(theirs, rel=1e-6)
         outcome = svmcut.train((X, y), kernel="rbf", gamma=word)
         assert outcome.model.kernel.gamma == pytest.approx(theirs, rel=1e-6)
-    assert gamma_of("scale", as_rows(np.ones((3, 2)))) == 1.0
+    assert resolve_gamma("scale", as_rows(np.ones((3, 2)))) == 1.0
     choice = svmcut.cross_validate((X, y), 3, kernel="rbf", gamma=["scale", "auto", 2.0])
-    assert choice.best["gamma"] in {gamma_of(word, as_rows(X)) for word in ("scale", "auto", 2.0)}
+    assert choice.best["gamma"] in {
+        resolve_gamma(word, as_rows(X)) for word in ("scale", "auto", 2.0)
+    }
     with pytest.raises(UsageError, match="or 'scale' or 'auto'"):
         svmcut.train((X, y), kernel="rbf", gamma="wide")
 
@@ -46,7 +48,7 @@ def test_learn_takes_them_and_says_what_they_are(tmp_path, monkeypatch, capsys):
     assert call("svmcut", "learn", "-t", "2", "-g", "auto", "train", "model") == 0
     assert "Kernel         rbf, gamma 0.333333 (auto)\n" in capsys.readouterr().out
     assert call("svmcut", "learn", "-t", "2", "train", "model") == 0
-    scale = f"{gamma_of('scale', as_rows(X)):.4g}"
+    scale = f"{resolve_gamma('scale', as_rows(X)):.4g}"
     said = f"Kernel         rbf, gamma 1 by default; -g scale is {scale}\n"
     assert said in capsys.readouterr().out
     assert (

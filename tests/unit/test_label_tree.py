@@ -37,9 +37,9 @@ def data(seed=0, n=90, d=12, labels=20, groups=4):
 def small(monkeypatch):
     """Leaves of four labels, and nodes of two nodes."""
     monkeypatch.setattr(label_clusters, "HALVINGS", 1)
-    tree = label_clusters.label_tree
+    tree = label_clusters.build_label_tree
     monkeypatch.setattr(
-        "svmcut.training.label_sets.label_tree", lambda *given: tree(*given, widest=4)
+        "svmcut.training.label_sets.build_label_tree", lambda *given: tree(*given, widest=4)
     )
 
 
@@ -109,7 +109,7 @@ def test_clusters_are_balanced_and_hold_labels_of_like_rows():
     label, row = np.nonzero(Y.T)
     bounds = np.searchsorted(label, np.arange(17)).astype(np.int64)
     rows = as_rows(X)
-    tree = label_clusters.label_tree(rows, bounds, row.astype(np.int32), 0, 1, 4)
+    tree = label_clusters.build_label_tree(rows, bounds, row.astype(np.int32), 0, 1, 4)
     leaves = [
         sorted(~tree.leads[first:last])
         for first, last in zip(tree.first, tree.first[1:])
@@ -123,7 +123,7 @@ def test_clusters_are_balanced_and_hold_labels_of_like_rows():
 
 
 def test_of_a_long_sum_the_largest_values_are_kept(monkeypatch):
-    monkeypatch.setattr(label_clusters, "KEPT", 3)
+    monkeypatch.setattr(label_clusters, "MAX_VALUES", 3)
     X, Y = data(2)
     label, row = np.nonzero(Y.T)
     bounds = np.searchsorted(label, np.arange(21)).astype(np.int64)
@@ -230,7 +230,8 @@ def test_a_search_of_no_rows_finds_nothing():
 def test_the_features_of_a_node_are_sought_once(monkeypatch):
     sought = []
     monkeypatch.setattr(
-        "svmcut.solvers.label_tree.in_use", lambda X: sought.append(X) or label_clusters.in_use(X)
+        "svmcut.solvers.label_tree.use_columns",
+        lambda X: sought.append(X) or label_clusters.use_columns(X),
     )
     X, Y = data(6)
     nodes = train(X, Y).details["tree"]["nodes"]

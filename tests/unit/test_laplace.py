@@ -9,7 +9,7 @@ from programs import call
 
 import svmcut
 from svmcut.data.examples import Csr, Examples, Source
-from svmcut.data.folds import folds, split
+from svmcut.data.folds import make_folds, split
 from svmcut.formats import read_model, write_model
 from svmcut.loading import Model
 from svmcut.scoring.probabilities import fit_laplace
@@ -35,7 +35,7 @@ def test_sigma_is_that_of_five_folds(how, tmp_path):
     X, y = rows()
     whole = svmcut.train((X, y), task="regression", probability=True, seed=2, threads=1, **how)
     data, e = Examples(Csr.from_dense(X), y, None, None, Source("X")), np.empty(len(y))
-    for fold in folds("regression", data, 5, 2):
+    for fold in make_folds("regression", data, 5, 2):
         train, held = split(data, fold)
         part = svmcut.train((X[fold.train], train.y), task="regression", threads=1, seed=2, **how)
         e[fold.held] = held.y - Model(part.model).decision_function(X[fold.held])

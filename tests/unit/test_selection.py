@@ -11,7 +11,7 @@ import svmcut
 from svmcut.base.errors import TrainingError, UsageError
 from svmcut.base.records import replace
 from svmcut.data.examples import Csr, Examples, Source
-from svmcut.data.folds import folds
+from svmcut.data.folds import make_folds
 from svmcut.selection.grid import CHAIN, Search, cells_of, chains_of, parts_of
 from svmcut.spec.parameters import Settings
 from svmcut.tasks.prediction import measure
@@ -59,7 +59,7 @@ def test_a_cell_is_what_training_on_its_fold_gives(rng, unit):
     search.run()
     assert search.complete
     total = data.weights.sum()
-    for part, fold in enumerate(folds("classification", data, 3)):
+    for part, fold in enumerate(make_folds("classification", data, 3)):
         train, held = data.take(fold.train), data.take(fold.held)
         for place, cell in enumerate(cells):
             C = cell["C"] if unit == "example_cost" else 100 * cell["C"] / total
@@ -74,7 +74,7 @@ def test_the_cost_of_a_measure_of_all_examples_is_the_same_in_every_fold(rng):
     data, found = examples(rng), []
     search = searched(data, cells_of([5.0], {}), loss="f1", cost=5.0, example_cost=None, gap=1e-3)
     search.run()
-    for fold in folds("classification", data, 3):
+    for fold in make_folds("classification", data, 3):
         driver = TASK.plan(
             data.take(fold.train), Settings(task="classification", loss="f1", cost=5.0, gap=1e-3)
         )

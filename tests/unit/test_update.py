@@ -8,7 +8,7 @@ from reference.optima import gram, optimum
 
 import svmcut
 from svmcut.base.errors import DataError, UsageError
-from svmcut.data.changes import places_of, row_keys
+from svmcut.data.changes import find_rows, row_keys
 from svmcut.data.examples import Csr
 from svmcut.tasks.protocol import make_task
 
@@ -136,8 +136,8 @@ def test_equal_rows_share_and_go_one_by_one():
     examples = make_task("classification").from_arrays(X, y)
     own = examples.take(np.arange(len(y)) < 2)
     both = examples.take(np.isin(np.arange(len(y)), [0, 40]))
-    assert places_of(examples, own).tolist() == [0, 1]
-    assert places_of(examples, both).tolist() == [0, 40]
+    assert find_rows(examples, own).tolist() == [0, 1]
+    assert find_rows(examples, both).tolist() == [0, 40]
     less = svmcut.forget(first("hinge", X, y), (X, y), (X[:3], y[:3]), threads=1)
     assert less.details["rows_removed"] == 3
     back = svmcut.fit_more(first("hinge", X, y), (X, y), (X[:3], y[:3]), threads=1)
@@ -147,7 +147,7 @@ def test_equal_rows_share_and_go_one_by_one():
     assert ((low <= cold.decision_function(X)) & (cold.decision_function(X) <= high)).all()
     many = examples.take(np.isin(np.arange(len(y)), [0, 40, 43]))
     with pytest.raises(DataError, match="not so often among those of"):
-        places_of(both, many)
+        find_rows(both, many)
 
 
 def test_keys_know_a_row_whatever_the_order_and_the_zeros():
