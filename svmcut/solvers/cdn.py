@@ -85,6 +85,7 @@ class CdnRun(Run):
         self._costs = problem.C * (np.ones(n) if v is None else v)
         self._columns: Any = space.columns
         self._norms = np.sqrt(self._columns.squares(self._costs, self._free))
+        self._means = space.adjoint(np.ones(n))[: space.X.n_features] / max(1, n)
         self._w = space.zero()
         self._alive = np.arange(space.X.n_features, dtype=np.int32)
         self._lower, self._iteration, self._passes = 0.0, 0, 0.0
@@ -138,7 +139,15 @@ class CdnRun(Run):
     def _slopes(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return X_j.u of the columns that are left, from the rows, which copies no column."""
         v: NDArray[np.float64] = self._problem.space.adjoint(u)[self._alive]
+        if self._free:  # u may sum up to rounding, which columns far from 0 would make large
+            v -= self._means[self._alive] * float(u.sum())
         return v
+
+    def _excess(self, u: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+        """Return by how much a dual value can be too large as u does not sum up to 0: the sum times
+        the bias of centred columns, which is the mean score, taken twice as that of the optimum is
+        not known."""
+        return 2.0 * abs(float(u.sum()) * float(scores.mean()))
 
     def _look(self, again: bool) -> NDArray[np.float64]:
         """Compute primal and dual at w, screen columns; return v of those that stay."""
@@ -154,6 +163,9 @@ class CdnRun(Run):
         # labels of one sign leave slopes of rounding alone, which theta would make large
         even = not self._free or abs(float(u.sum())) <= UNEVEN * float(np.abs(u).sum())
         bound = self._bound(known, v, slope) if even else Bound(0.0, 0.0)
+        if self._free:
+            scores = self._s + problem.risk.bias(self._s)
+            bound = bound._replace(value=bound.value - self._excess(u, scores))
         self._iteration += not again
         self._lower = max(self._lower, bound.value)
         if l1:

@@ -160,7 +160,8 @@ class HingeCdnRun(CdnRun):
         v = self._of(costs * self._u)
         over = np.maximum(np.abs(v) - problem.l1, 0.0)
         worth = float(costs @ self._u) - float(over @ over) / (2 * problem.l2)
-        self._lower = max(self._lower, worth)
+        excess = self._excess(signs * costs * self._u, self._s + self._shift) if self._free else 0.0
+        self._lower = max(self._lower, worth - excess)
         # what is left of the step: the parabolas' share is in both of its values
         self._left = penalty + float(costs @ (self._u * z)) - worth
         return v

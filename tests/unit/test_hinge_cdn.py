@@ -61,6 +61,20 @@ def test_reaches_the_optimum_of_the_slow_truth(C, ratio, free, weighted):
     assert last.primal == pytest.approx(value + C * (z.sum() if v is None else v @ z), rel=1e-11)
 
 
+def test_the_dual_of_columns_far_from_0_is_not_above_the_optimum():
+    far = 757186  # a free bias takes it back: the optimum is that of the rows less this
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = (far + rng.normal(size=(20, 3))).astype(np.float32)
+        y = np.where(X.sum(1) - 3 * far + rng.normal(size=20) > 0, 1.0, -1.0)
+        near, away = (
+            [*itertools.islice(HingeCdn().start(problem(Z, y, 1.6, 0.95, 0.05, free=True)), 80)]
+            for Z in (X - np.float32(far), X)
+        )
+        assert max(p.dual for p in away) <= min(p.primal for p in near) * (1 + 1e-9)
+        assert max(p.dual for p in away) > 0.99 * max(p.dual for p in near)
+
+
 def test_both_ways_end_at_the_same_value(monkeypatch):
     X, y = data(100, 30)
     primals = []
