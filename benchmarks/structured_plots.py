@@ -70,7 +70,7 @@ def sequences(given) -> Task:
     exact = Problem(*plan.cuts(), given.example_cost, RULE)
 
     def error(w):
-        tagger = plan.made(w)
+        tagger = plan.make_model(w)
         wrong = sum(int(np.sum(tagger.tags(part.X, part.indptr) != part.tags)) for part in parts)
         return 100 * wrong / sum(len(part.tags) for part in parts)
 
@@ -86,7 +86,7 @@ def labels(given) -> Task:
     exact = Problem(*plan.cuts(), given.example_cost, RULE)
 
     def error(w):
-        return measure(make_task("multilabel"), plan.made(w), test)["hamming_loss"]
+        return measure(make_task("multilabel"), plan.make_model(w), test)["hamming_loss"]
 
     return Task(
         model, given.example_cost, error, "multilabel", exact, given.time_limit, given.growth

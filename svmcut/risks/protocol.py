@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from numpy.typing import NDArray
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from svmcut.base.typing import Any, NamedTuple, Protocol, runtime_checkable
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Linearization(NamedTuple):

@@ -23,7 +23,7 @@ from svmcut._native.interrupt import Cancelled, Ending
 from svmcut.base.errors import UsageError
 from svmcut.base.messages import Parameter
 from svmcut.base.records import replace
-from svmcut.base.typing import Any, NamedTuple, Self
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple, Self
 from svmcut.data.folds import make_folds, split
 from svmcut.data.labels import classes_of, labels_of
 from svmcut.spec import schemas
@@ -33,7 +33,9 @@ from svmcut.spec.kinds import ABOVE_ZERO
 from svmcut.spec.parameters import Settings
 from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import Task
-from svmcut.training.driver import Driver
+
+if TYPE_CHECKING:  # it is on the way of classify, which trains nothing
+    from svmcut.training.driver import Driver
 
 #: Most values of C of a chain.
 CHAIN = 4

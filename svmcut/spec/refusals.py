@@ -175,8 +175,9 @@ def check(settings: Settings) -> list[str]:
             "{input=} is no text of {}; use {input=}", settings.input, task.objects, inputs
         )
     if settings.input != DEFAULTS["input"] and settings.zero_based:
-        named = "{zero_based} counts features, which {input} names; leave out {zero_based}"
-        raise UsageError(named)
+        raise UsageError(
+            "{zero_based} counts features, which {input} names; leave out {zero_based}"
+        )
     if settings.class_weight is not None:
         check_weights(settings, "class_weight")
     if task.labels == TAGS:

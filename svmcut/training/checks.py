@@ -13,15 +13,17 @@ from numpy.typing import NDArray
 from svmcut.base.errors import DataError, MemoryLimitError, TrainingError, UsageError
 from svmcut.base.messages import Message
 from svmcut.base.resources import describe_shortage
-from svmcut.base.typing import Any
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Csr, Examples, MultilabelExamples, Sequences
 from svmcut.formats.rounding import read_back
 from svmcut.models import KernelModel, LinearModel
 from svmcut.models.kernels import Kernel
 from svmcut.risks.weights import boxes, example_weights
-from svmcut.solvers.smo import KernelProblem
 from svmcut.spec.catalog import MARKED, TASKS, losses
 from svmcut.spec.parameters import Settings
+
+if TYPE_CHECKING:
+    from svmcut.solvers.smo import KernelProblem
 
 #: Of a weight in a model file of svm_hmm.
 LARGEST_INDEX = 2**31 - 2

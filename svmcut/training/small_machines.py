@@ -56,7 +56,7 @@ def train_small(
     start: NDArray[np.float64] | None = None,
 ) -> tuple[list[Outcome | None], NDArray[np.float64]]:
     """The machines of these codes, each against the rest, None for those that are not certified
-    after STEPS; and the weights of all, that of the constant feature last.
+    after MAX_STEPS; and the weights of all, that of the constant feature last.
 
     Parameters
     ----------

@@ -166,7 +166,7 @@ def test_without_a_line_b_there_are_no_transitions_unless_asked_for(run, tmp_pat
         ),
         ("--task sequence --input conll --template wrong train", "wrong:1:3: '%x[0]' is no marker"),
         ("--task sequence --input conll --template absent train", "absent: No such file"),
-        ("--task sequence --input conll --zero-based train", "leave one of them out"),
+        ("--task sequence --input conll --zero-based train", "leave out --zero-based"),
     ],
 )
 def test_what_is_refused(run, tmp_path, capsys, words, message):

@@ -423,6 +423,9 @@ def test_no_text_of_the_library_names_an_option():
         "svmcut.formats.grammar",  # the header of svm_light's model files
         "svmcut.distributed.local",  # the command line of openssl
         "svmcut.spec.tasks",  # help of the tasks
+        "svmcut.spec.parameters",  # help of the parameters
+        "svmcut.spec.kinds",  # help of kinds
+        "svmcut.tables.options",  # help of the options of tables
         "svmcut.tasks.presentation",  # -nan
         "svmcut.tasks.sequences",  # O and -TYPE of tags
     }

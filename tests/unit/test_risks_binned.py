@@ -133,7 +133,7 @@ def test_the_best_own_table_is_found(name, parameters, n_bins):
         [Costs.lower_bound(bins.edges, *of) for of in zip(bins.counts, bins.sums, strict=True)],
     ):
         values = np.where(loss > 0, loss - 100 / 120 * (costs[0](m) + costs[1](b)), 0)
-        value, flips, most = risk._highest(costs)
+        value, flips, most = risk._best_value(costs)
         best = max(0.0, values.max())
         assert best * (1 - 2e-7) - 1e-9 <= value <= best * (1 + 1e-12)
         assert best <= most * (1 + 1e-9) + 1e-12 and most <= best * (1 + 1e-6) + 1e-9
@@ -164,7 +164,7 @@ def test_the_best_table_is_found(name, rescaling, norm, seed):
     ):
         with np.errstate(invalid="ignore", divide="ignore"):
             values = np.where(allowed, risk._value(risk._loss(m, b), costs[0](m) + costs[1](b)), 0)
-        value, _, most = risk._highest(costs)
+        value, _, most = risk._best_value(costs)
         best = max(0.0, values.max())
         assert best * (1 - 2e-7) - 1e-9 <= value <= best * (1 + 1e-12)
         assert best <= most * (1 + 1e-12) <= best * (1 + 1e-6) + 1e-9

@@ -79,7 +79,7 @@ def test_machines_without_a_certificate_are_left_to_the_other_solvers(monkeypatc
     X, y = rows(6)
     usual = LinearSVM(tol=1e-4, random_state=0).fit(X, y)
     assert usual.solver_ == "newton" and usual.converged_
-    monkeypatch.setattr(small_machines, "STEPS", 2)
+    monkeypatch.setattr(small_machines, "MAX_STEPS", 2)
     machine = LinearSVM(tol=1e-4, random_state=0).fit(X, y)
     assert machine.solver_ == "dual-cd" and machine.converged_
     np.testing.assert_allclose(machine.primal_, usual.primal_, rtol=1e-4)
