@@ -73,6 +73,11 @@ def in_memory() -> Iterator[None]:
         _STAYS.reset(token)
 
 
+def is_in_memory() -> bool:
+    """Return whether models of this thread are judged as they are in memory."""
+    return _STAYS.get()
+
+
 class Part(NamedTuple):
     """A part of a model that is a model of its own, with a check that it is the same once read
     back."""
@@ -149,7 +154,7 @@ def judge(
     if not rule.met(primal, dual):
         outcome.stopped_by = stopped_by or otherwise
     elif file is not None and not rule.met(file, dual):
-        outcome.stopped_by = "rounding" if _STAYS.get() else "file"
+        outcome.stopped_by = "rounding" if is_in_memory() else "file"
     else:
         outcome.converged = True
         if not (reading and reading.original) and _is_met_by_any_model(primal, dual, rule):

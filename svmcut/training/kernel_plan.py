@@ -25,7 +25,15 @@ from svmcut.risks.protocol import ExactLineRisk, SignedRisk
 from svmcut.spaces.kernel_classes import ROUNDED
 from svmcut.training.certificate import in_columns, is_close, sample_nonzeros, scaled_bound
 from svmcut.training.fallback import RELATIVE_TOLERANCE, best_function, losses_of
-from svmcut.training.gate import DIGITS_TOLERANCE, DUAL_TOLERANCE, ENDS, Part, Reading, sum_rounding
+from svmcut.training.gate import (
+    DIGITS_TOLERANCE,
+    DUAL_TOLERANCE,
+    ENDS,
+    Part,
+    Reading,
+    is_in_memory,
+    sum_rounding,
+)
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import SMO, kernel_of
 from svmcut.training.stage import Plan
@@ -49,6 +57,11 @@ STOPPED = ("limit", "interrupt", "cap", "rounding", "float32")
 #: Rows up to which the digits of a model file are always looked at in full; beyond, some rows may
 #: be looked at first.
 SCREENED = 2000
+
+
+def _deliver(value: float) -> float:
+    """Return a number of a model with the digits of a file, or with all of them in memory."""
+    return value if is_in_memory() else read_back_number(value)
 
 
 class KernelRoom:
@@ -251,33 +264,45 @@ class KernelRoom:
         early = outcome.stopped_by not in ENDS and isinstance(self.vectors.risk, ExactLineRisk)
         if (self.settings.original and not stopped) or (self.is_definite and not early):
             return outcome
+        given = losses
         if losses is None:
             C, risk = outcome.objective.C, self.vectors.risk
-            losses = losses_of(risk, C, free_bias, read_back_number)
+            losses = losses_of(risk, C, free_bias, _deliver)
         at_zero, b = losses(np.zeros(self.X.n_rows))
         most, model = outcome.written, outcome.model
         if self.is_definite and isinstance(model, KernelModel) and (stopped or most > at_zero):
-            self._rescale(outcome, model, losses, most)
+            self._rescale(outcome, model, losses, most, given is None)
         if outcome.written <= at_zero * (1 + RELATIVE_TOLERANCE):
             return outcome
         remedy = Message("use {kernel=rbf}, or smaller parameters of the kernel")
         if self.is_definite:
             remedy = Message("scale the features or lower C")
         dual = outcome.dual if self.is_definite else math.nan
-        zero = self.machine(np.zeros(self.X.n_rows), read_back_number(b))
+        zero = self.machine(np.zeros(self.X.n_rows), _deliver(b))
         return outcome.give_way(zero, at_zero, dual, remedy)
 
-    def _rescale(self, outcome: Outcome, model: KernelModel, losses: Losses, most: float) -> None:
+    def _rescale(
+        self, outcome: Outcome, model: KernelModel, losses: Losses, most: float, of_rows: bool
+    ) -> None:
         """Puts the best multiple of a function in its place where that is better; the dual value
         is still that of the machine's own coefficients."""
         squared, s = self._evaluate(replace(model, b=0.0))
         if not (math.isfinite(squared) and np.isfinite(s).all()):
             return
-        t, best, primal = best_function(squared, s, losses)
+        t, _, primal = best_function(squared, s, losses)
         if not primal < most * (1 - RELATIVE_TOLERANCE):
             return
-        b = read_back_number(0.0 - best)
-        outcome.model, outcome.norm = replace(model, alpha=t * model.alpha, b=b), t * outcome.norm
+        multiple = replace(model, alpha=t * model.alpha, b=0.0)
+        squared, s = self._evaluate(multiple)  # products that cancel out round in their own way
+        loss, best = losses(s)
+        multiple = replace(multiple, b=_deliver(0.0 - best))
+        if of_rows:
+            loss = (
+                outcome.objective.C * self.vectors.risk.linearize(self._evaluate(multiple)[1]).value
+            )
+        if not (primal := 0.5 * squared + loss) < most * (1 - RELATIVE_TOLERANCE):
+            return
+        outcome.model, outcome.norm = multiple, t * outcome.norm
         outcome.multipliers, outcome.apart = t * outcome.multipliers, None
         outcome.certificate = primal, outcome.dual
         if outcome.primal_of_file is not None:

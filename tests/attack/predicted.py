@@ -8,6 +8,8 @@ import itertools
 
 import numpy as np
 
+from svmcut.models import KernelModel
+
 LOSSES = {
     "hinge": lambda m: np.maximum(0, 1 - m),
     "squared-hinge": lambda m: np.maximum(0, 1 - m) ** 2,
@@ -53,6 +55,10 @@ def squared_norms(machine, X, chosen=None):
             scale = getattr(machine, "intercept_scaling", 1.0)
             squares = squares + (np.asarray(machine.intercept_, np.longdouble) / scale) ** 2
         return squares
+    model = machine._machines()[0]
+    if isinstance(model, KernelModel) and model.kernel.is_linear:
+        # coefficients that cancel out: its scores are those of this sum, which is rounded
+        return (model.weights().astype(np.longdouble) ** 2).sum(keepdims=True)
     vectors, coef = machine.support_vectors_, machine.dual_coef_
     Z, A = (np.asarray(p.toarray() if hasattr(p, "toarray") else p) for p in (vectors, coef))
     Z = Z.astype(np.float32)
