@@ -81,7 +81,7 @@ def __getattr__(name: str) -> Any:
     try:
         module = import_module(room)
     except ImportError as error:
-        if "scikit-learn" not in str(error):
+        if error.name != "sklearn":
             raise
         return _unavailable(name, error)
     globals()[name] = value = getattr(module, name)

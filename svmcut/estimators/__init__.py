@@ -5,5 +5,6 @@ try:
     import sklearn  # noqa: F401
 except ImportError:
     raise ImportError(
-        "the estimators need scikit-learn; install it with: pip install scikit-learn"
+        "the estimators need scikit-learn; install it with: pip install scikit-learn",
+        name="sklearn",
     ) from None

@@ -85,7 +85,8 @@ class CdnRun(Run):
         self._costs = problem.C * (np.ones(n) if v is None else v)
         self._columns: Any = space.columns
         self._norms = np.sqrt(self._columns.squares(self._costs, self._free))
-        self._means = space.adjoint(np.ones(n))[: space.X.n_features] / max(1, n)
+        if self._free:
+            self._means = space.adjoint(np.ones(n))[: space.X.n_features] / max(1, n)
         self._w = space.zero()
         self._alive = np.arange(space.X.n_features, dtype=np.int32)
         self._lower, self._iteration, self._passes = 0.0, 0, 0.0
@@ -164,8 +165,8 @@ class CdnRun(Run):
         even = not self._free or abs(float(u.sum())) <= UNEVEN * float(np.abs(u).sum())
         bound = self._bound(known, v, slope) if even else Bound(0.0, 0.0)
         if self._free:
-            scores = self._s + problem.risk.bias(self._s)
-            bound = bound._replace(value=bound.value - self._excess(u, scores))
+            excess = self._excess(u, self._s + problem.risk.bias(self._s))
+            bound = bound._replace(value=bound.value - excess)
         self._iteration += not again
         self._lower = max(self._lower, bound.value)
         if l1:

@@ -264,14 +264,13 @@ class KernelRoom:
         early = outcome.stopped_by not in ENDS and isinstance(self.vectors.risk, ExactLineRisk)
         if (self.settings.original and not stopped) or (self.is_definite and not early):
             return outcome
-        given = losses
         if losses is None:
             C, risk = outcome.objective.C, self.vectors.risk
             losses = losses_of(risk, C, free_bias, _deliver)
         at_zero, b = losses(np.zeros(self.X.n_rows))
         most, model = outcome.written, outcome.model
         if self.is_definite and isinstance(model, KernelModel) and (stopped or most > at_zero):
-            self._rescale(outcome, model, losses, most, given is None)
+            self._rescale(outcome, model, losses, most)
         if outcome.written <= at_zero * (1 + RELATIVE_TOLERANCE):
             return outcome
         remedy = Message("use {kernel=rbf}, or smaller parameters of the kernel")
@@ -281,9 +280,7 @@ class KernelRoom:
         zero = self.machine(np.zeros(self.X.n_rows), _deliver(b))
         return outcome.give_way(zero, at_zero, dual, remedy)
 
-    def _rescale(
-        self, outcome: Outcome, model: KernelModel, losses: Losses, most: float, of_rows: bool
-    ) -> None:
+    def _rescale(self, outcome: Outcome, model: KernelModel, losses: Losses, most: float) -> None:
         """Puts the best multiple of a function in its place where that is better; the dual value
         is still that of the machine's own coefficients."""
         squared, s = self._evaluate(replace(model, b=0.0))
@@ -295,14 +292,9 @@ class KernelRoom:
         multiple = replace(model, alpha=t * model.alpha, b=0.0)
         squared, s = self._evaluate(multiple)  # products that cancel out round in their own way
         loss, best = losses(s)
-        multiple = replace(multiple, b=_deliver(0.0 - best))
-        if of_rows:
-            loss = (
-                outcome.objective.C * self.vectors.risk.linearize(self._evaluate(multiple)[1]).value
-            )
         if not (primal := 0.5 * squared + loss) < most * (1 - RELATIVE_TOLERANCE):
             return
-        outcome.model, outcome.norm = multiple, t * outcome.norm
+        outcome.model, outcome.norm = replace(multiple, b=_deliver(0.0 - best)), t * outcome.norm
         outcome.multipliers, outcome.apart = t * outcome.multipliers, None
         outcome.certificate = primal, outcome.dual
         if outcome.primal_of_file is not None:
