@@ -52,7 +52,10 @@ class PanelOption(click.Option):
             how |= {"multiple": True, "callback": lambda ctx, param, given: sum(given, ()) or None}
         text = " ".join(filter(None, (row.help, row.more)))
         made = cls(
-            [*row.flags, row.field], default=None, help=row._replace(help=text).stated, **how
+            [*row.flags, row.field],
+            default=None,
+            help=row._replace(help=text).help_with_default,
+            **how,
         )
         made.panel = row.panel
         return made

@@ -152,11 +152,11 @@ def _take_both(first: Callable[[Any, Any], None], certifier: Certifier | None) -
     if certifier is None:
         return first
 
-    def told(part: Any, predicted: Any) -> None:
+    def take(part: Any, predicted: Any) -> None:
         first(part, predicted)
         certifier.take(part, predicted)
 
-    return told
+    return take
 
 
 #: Seconds before the bar is drawn, and between two draws.

@@ -339,8 +339,8 @@ def _are_finite(values: Any) -> bool:
 
 
 def _are_rows(data: Any, indices: Any, indptr: Any, features: int) -> bool:
-    """Whether the features of every row rise, from 0 to below their number; a block at a time, for
-    they may be more than memory holds."""
+    """Return whether the features of every row rise, from 0 to below their number. Blocks are
+    checked one at a time, as all may be more than memory holds."""
     for start in range(0, len(data), _BLOCK):
         stop = min(len(data), start + _BLOCK)
         part = np.concatenate([[-1], indices[max(0, start - 1) : stop]])[-(stop - start) - 1 :]

@@ -106,7 +106,7 @@ def check_ours(path: str) -> None:
 
 
 def make_room(path: str) -> None:
-    """What is FILE becomes FILE.1.
+    """Rename FILE to FILE.1.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def make_room(path: str) -> None:
 
 
 class Generations:
-    """What a run may remove of a checkpoint's files.
+    """The files of a checkpoint that a run may remove.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Generations:
         return bool(self._mine)
 
     def own_all(self) -> None:
-        """What is there now is this run's: it goes on from it."""
+        """Take the files that are there as this run's, which goes on from them."""
         self._mine = set(self._there().values())
 
     def own_newest(self) -> None:
@@ -239,7 +239,7 @@ def _lock(name: str) -> int:
 
 
 def _is_there(name: str, descriptor: int) -> bool:
-    """Whether the file of the descriptor still has this name."""
+    """Return whether the file of the descriptor still has this name."""
     try:
         return os.path.samestat(os.stat(name), os.fstat(descriptor))
     except FileNotFoundError:
@@ -511,7 +511,7 @@ def fingerprint(examples: Any) -> str:
 
 
 def _digested(part: Any) -> Any:
-    """What a digest takes of an array, of bytes, or of plain values."""
+    """Return the bytes that a digest takes of an array, of bytes, or of plain values."""
     if isinstance(part, np.ndarray):
         return np.ascontiguousarray(part).reshape(-1).view(np.uint8)
     if isinstance(part, bytes):

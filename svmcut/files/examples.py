@@ -34,7 +34,7 @@ CREW_BYTES = 1 << 22
 
 
 class Comments:
-    """What stands behind the first ``#`` of lines, by line."""
+    """The texts behind the first ``#`` of lines, by line."""
 
     def __init__(self) -> None:
         self._found: dict[int, bytes] = {}
@@ -254,7 +254,7 @@ def read_together(scanner: Scanner, text, threads: int, check: Callable[[int, in
 
 
 class _Crew:
-    """What the members share."""
+    """The state that the members share."""
 
     def __init__(self, scanner: Scanner, text, threads: int, check: Callable[[int, int], None]):
         self.failure: Exception | None = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the name of a file says is in it."""
+"""Contents of a file, as its name tells them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 
 def input_of(path: str) -> str | None:
-    """What the ending of a name says is in the file; None where it says nothing."""
+    """Return the format that the ending of a name stands for, or None."""
     name, ending = os.path.splitext(path.lower())
     if ending in PACKED:
         ending = os.path.splitext(name)[1]
@@ -35,8 +35,8 @@ _PAIR = pattern(rb"\s\d+:[-+.\d]")
 
 
 def guess_input(path: str, tags: bool = False) -> str | None:
-    """What a plain file without any INDEX:VALUE in its first lines may hold; None where nothing
-    says so. tags: whether its tokens are to have them, in columns then."""
+    """Return the format that a plain file without any INDEX:VALUE in its first lines may have, or
+    None. tags: whether its tokens must have tags, which stand in columns."""
     first, *rest = _lines_without_pairs(path) or [b""]
     if tags:
         return COLUMNS if _columns([first, *rest[:2]]) > 1 else None
@@ -50,8 +50,8 @@ def guess_input(path: str, tags: bool = False) -> str | None:
 
 
 def are_sentences(path: str) -> bool:
-    """Whether a plain file may hold tokens in columns, the last of which are words, with empty
-    lines between its sentences."""
+    """Return whether a plain file may hold tokens in columns, the last of which are words, with
+    empty lines between its sentences."""
     lines = _lines_without_pairs(path)
     words = [line.split() for line in lines if line.strip()]
     return (

@@ -18,7 +18,7 @@ ROWS = 1000  # at once
 
 
 def is_npy(path: str) -> bool:
-    """Whether the name of a file says that it is one."""
+    """Return whether the name of a file is that of a .npy file."""
     return path.lower().endswith(".npy")
 
 

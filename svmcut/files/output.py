@@ -77,7 +77,7 @@ def _is_left(entry: os.DirEntry, process: int, mark: str | None) -> bool:
 
 
 def _is_gone(process: int) -> bool:
-    """Whether no process has this id, which must be one: 0 is a group's."""
+    """Return whether no process has this id; ids below 1 are those of groups."""
     if process < 1:
         return False
     try:

@@ -32,7 +32,7 @@ _PIECE, _ZSTD_PIECE = 1 << 16, 1 << 10
 
 
 def unpack(packing: str, path: str, head: bytes, raw: Any) -> Callable[[memoryview], int]:
-    """What fills the front of a view with the text of a stream; 0 at the end.
+    """Return a function that fills the front of a view with text of a stream; 0 at the end.
 
     Parameters
     ----------

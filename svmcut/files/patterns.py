@@ -12,8 +12,8 @@ from svmcut.files.remote import located
 
 
 def files_of(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> tuple[str, list[str]]:
-    """What messages call all of them, and their absolute paths or URLs in the order of their names,
-    or as they are listed.
+    """Return the name of all of them in messages, and their absolute paths or URLs in the order
+    of their names, or as they are listed.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def _matching(pattern: str) -> list[str]:
 
 
 def is_pattern(path: str) -> bool:
-    """Whether a name is a pattern, and no file's."""
+    """Return whether a name is a pattern and not the name of a file."""
     if remote.is_url(path):
         return remote.is_pattern(path)
     path = located(path)

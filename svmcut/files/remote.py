@@ -68,7 +68,7 @@ _STAMPS = (
 
 
 def is_url(path: str) -> bool:
-    """Whether a name is a URL of a file that is not simply one of this machine."""
+    """Return whether a name is the URL of a file that is not a local one."""
     return ":" in path and _SCHEME.match(path) is not None and not path.startswith(_LOCAL)
 
 
@@ -93,7 +93,7 @@ def open_file(path: str, buffered: bool = True) -> Any:
 
 
 def is_file(path: str) -> bool:
-    """Whether a file is to be read more than once; a URL is believed to be one."""
+    """Return whether a file can be read more than once, as every URL is taken to be."""
     return is_url(path) or os.path.isfile(located(path))
 
 
@@ -112,7 +112,7 @@ def size_of(path: str) -> int | None:
 
 
 def exists(path: str) -> bool:
-    """Whether there is a file; False where nobody can say."""
+    """Return whether there is a file; False where this cannot be known."""
     if not is_url(path):
         return os.path.exists(located(path))
     if _is_web(path):
@@ -141,7 +141,7 @@ def matching(pattern: str) -> list[str]:
 
 
 def is_pattern(url: str) -> bool:
-    """Whether a URL has signs of a pattern; a question mark is none of http."""
+    """Return whether a URL has signs of a pattern, which a question mark of http is not."""
     return any(sign in url for sign in ("*[" if url.startswith("http") else "*?["))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the files of one run are to it, and that nothing it writes is any other of them."""
+"""Roles of the files of one run, and the check that nothing it writes is any other of them."""
 
 from __future__ import annotations
 

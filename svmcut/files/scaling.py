@@ -61,8 +61,8 @@ class Limits(NamedTuple):
 
 
 class Scaled(NamedTuple):
-    """What was written: features of all rows before and after, those at index 0, features without
-    a range and the first of them."""
+    """Counts of what was written: features of all rows before and after, those at index 0, features
+    without a range and the first of them."""
 
     before: int
     after: int

@@ -144,7 +144,7 @@ def open_text(path: str) -> Iterator[Text]:
 
 
 class Bytes(Protocol):
-    """What blocks are filled from."""
+    """A source that blocks are filled from."""
 
     def bytes_left(self) -> int:
         """About how many follow, -1 if unknown."""

@@ -70,8 +70,8 @@ def shared_weights(
 def click_weights(
     costs: NDArray | None, given: NDArray | None, y: NDArray, source: Source, where: str
 ) -> NDArray[np.float64] | None:
-    """What clicked rows, of labels above 0, weigh: their ``cost:`` times weights that are given,
-    one a row, which messages call `where`; 1 at all others. None where all are 1.
+    """Return weights of clicked rows, of labels above 0: their ``cost:`` times weights that are
+    given, one a row, which messages call `where`; 1 at all others. None where all are 1.
 
     Raises
     ------

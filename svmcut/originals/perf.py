@@ -326,7 +326,7 @@ def learn_grammar(program: Program) -> Grammar:
                 help="taken; training keeps every state and is exact", default=""
             )
         default = program.defaults.get(option.field)
-        flags[option.letter[1:]] = Flag(option.field, kind, default, option.stated)
+        flags[option.letter[1:]] = Flag(option.field, kind, default, option.help_with_default)
     return _grammar(program, "example_file [model_file]", flags, least=1)
 
 

@@ -67,8 +67,8 @@ class Option(NamedTuple):
         return (self.words or (self.letter,))[0].split("/")[0]
 
     @property
-    def stated(self) -> str:
-        """The help with the default."""
+    def help_with_default(self) -> str:
+        """The help, followed by the default."""
         return self.help + (f"  [default: {self.default}]" if self.default else "")
 
 

@@ -134,13 +134,13 @@ class Number:
         return [self.name] + [f"{self.name} {MISSING}"] * self.missing
 
     def encoder(self, values: Values, first: int, places: Any) -> dict[str, Any]:
-        """What `_native.words.rows` is told of it."""
+        """Return the description of the column for `_native.words.rows`."""
         how = {"mean": self.mean, "scale": self.scale, "fill": self.fill}
         last = first + 1 if self.missing else -1
         return {"kind": _NUMBERS, "first": first, "missing": last, "values": values.values, **how}
 
     def told(self) -> str:
-        """What became of the column."""
+        """Return a sentence about the features that the column became."""
         what = "true or false" if self.boolean else "number"
         return what + ", some missing" * self.missing
 
@@ -170,14 +170,14 @@ class Category:
         return [f"{self.name}={value}" for value in [*self.values, *[MISSING] * self.missing]]
 
     def encoder(self, codes: Codes, first: int, places: Any) -> dict[str, Any]:
-        """What `_native.words.rows` is told of it."""
+        """Return the description of the column for `_native.words.rows`."""
         last = first + len(self.values) if self.missing else -1
         known = len(self.values) if places is None else len(places)
         how = {"ids": codes.ids, "places": places, "n_places": known, "width": len(self.values)}
         return {"kind": _CODES, "first": first, "missing": last, **how}
 
     def told(self) -> str:
-        """What became of the column."""
+        """Return a sentence about the features that the column became."""
         count = len(self.values)
         what = "category" if count == 1 else "categories"
         return f"{count} {what}" + ", some missing" * self.missing
@@ -260,7 +260,7 @@ class Text:
         return [f"{self.name}:{term}" for term in self.terms]
 
     def encoder(self, counts: Counts, first: int, places: Any) -> dict[str, Any]:
-        """What `_native.words.rows` is told of it."""
+        """Return the description of the column for `_native.words.rows`."""
         weights = None
         if self.idf != "none":
             s = float(self.idf == "smooth")
@@ -272,7 +272,7 @@ class Text:
         return {"kind": _WORDS, "first": first, **how, **own, **flags}
 
     def told(self) -> str:
-        """What became of the column."""
+        """Return a sentence about the features that the column became."""
         words = "words" if self.ngrams == (1, 1) else "words and runs of words"
         if self.hash_bits is not None:
             return f"{words} by hash, {self.width} features"

@@ -325,8 +325,8 @@ class _Lines:
         self._number()
 
     def _is_comment(self, line: bytes, fields: list[bytes]) -> bool:
-        """Whether a line in front of a sequence is one of CoNLL-U's comments: it begins with #, and
-        is no token of this file."""
+        """Return whether a line in front of a sequence is a comment of CoNLL-U: it begins with #
+        and is not a token of this file."""
         if not self._open or not fields[0].startswith(b"#"):
             return False
         if not self._count:
@@ -394,6 +394,6 @@ class _Lines:
 
 
 def how_of(table: Any) -> dict[str, Any]:
-    """What `read_conll` takes of the options of a table."""
+    """Return the arguments of `read_conll` from the options of a table."""
     template = None if table.template is None else read_template(table.template)
     return {"template": template, "least": table.min_count, "hash_bits": table.hash_bits or 0}

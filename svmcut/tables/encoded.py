@@ -116,7 +116,7 @@ def _of_text(options: TableOptions, input: str) -> TableOptions:
 
 
 def roles_of(names: list[str], options: TableOptions, path: str) -> dict[str, str]:
-    """What every column is: a role without features, "text", "names", or "open".
+    """Return the kind of every column: a role without features, "text", "names", or "open".
 
     Raises
     ------

@@ -27,7 +27,7 @@ _MOST_FEATURES = 2**31 - 2
 
 @record(eq=False)
 class Encoding:
-    """What a model keeps of the table it was trained on.
+    """The part of its training table that a model keeps.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Rows:
         return Rows(self.path, self._names, taken, self._options, self._frame)
 
     def contents(self) -> Iterator[Any]:
-        """What was read: names of columns and labels, and the cells that any of the rows may be
+        """Return names of columns and labels, and the cells that any of the rows may be
         fitted to."""
         unused = [(column.name, column.role) for column in self._frame.unused]
         yield (self._names, unused, self._frame.words)

@@ -199,7 +199,7 @@ class Column:
         self._rows += len(cells)
 
     def take(self) -> Gathered:
-        """What was gathered since the last time; all of an open column.
+        """Return the cells gathered since the last time, or all of an open column.
 
         Raises
         ------

@@ -100,7 +100,7 @@ def _deep(pieces: Iterator[NDArray[np.int8]]) -> int:
 
 
 def _has_rounded(pa: Any, column: Any) -> bool:
-    """Whether a column has numbers that two texts of integers may stand for."""
+    """Return whether a column has numbers that two texts of integers may stand for."""
     if pa.types.is_list(column.type):
         column = column.combine_chunks().flatten()
     if not pa.types.is_floating(column.type):
@@ -139,7 +139,7 @@ def _objects(data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _bad_line(text: bytes, told: str) -> tuple[Any, ...]:
-    """What is wrong with lines of JSON, and where."""
+    """Return the fault of lines of JSON and its place."""
     kinds: dict[str, Any] = {}
     for number, line in enumerate(text.split(b"\n"), 1):
         if not line.strip():

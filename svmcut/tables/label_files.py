@@ -30,7 +30,8 @@ def _lines(path: str) -> Iterator[bytes]:
 
 
 def read_label_names(path: str, labels: NDArray[np.int64]) -> list[str]:
-    """What labels are called in a file of one name a line, of label 0 first; blanks are one each.
+    """Return names of labels from a file of one name a line, that of label 0 first; blanks are
+    one each.
 
     Raises
     ------

@@ -109,7 +109,7 @@ def labels_of(names: Names, numeric: bool) -> tuple[NDArray[np.float64], tuple[s
 
 
 def all_numbers(texts: list[bytes], values: list[float], numeric: bool) -> bool:
-    """Whether labels are these numbers, and not names.
+    """Return whether labels are these numbers, and not names.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def all_numbers(texts: list[bytes], values: list[float], numeric: bool) -> bool:
 
 
 def _reads_back(text: bytes, value: float) -> bool:
-    """Whether a number is a float64, or what one is written as, in other digits perhaps."""
+    """Return whether a number is exactly a float64, or a text of one, perhaps in other digits."""
     if len(text) <= _EXACT and b"e" not in text.lower():
         return True
     try:

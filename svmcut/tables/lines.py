@@ -145,7 +145,7 @@ class _Reader:
             raise ValueError
 
     def encoding(self) -> Encoding:
-        """What the lines say."""
+        """Return the encoding that the lines describe."""
         self._close()
         return Encoding(tuple(self._columns), tuple(self._unused), tuple(self._words))
 

@@ -154,6 +154,6 @@ def table_options(given: dict[str, Any]) -> TableOptions:
 
 
 def is_frame(data: Any) -> bool:
-    """Whether data is a table in memory: a DataFrame, or what Arrow takes as one."""
+    """Return whether data is a table in memory: a DataFrame, or one by Arrow's interface."""
     named = hasattr(data, "columns") and hasattr(data, "dtypes")
     return named or hasattr(data, "__arrow_c_stream__")

@@ -81,7 +81,7 @@ class Piece:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name of the part in messages."""
         if self.groups is None:
             return self.path
         first, last = self.groups[0] + 1, self.groups[1]
@@ -128,7 +128,7 @@ class Piece:
 
 
 class Told(NamedTuple):
-    """What a part says of one column.
+    """Statistics of one column in a part.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ class Told(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What a part says of a column of texts.
+    """Statistics of a column of texts in a part.
 
     Attributes
     ----------
@@ -188,8 +188,8 @@ class Terms(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What a part says of its table: its columns and rows, the texts of its labels, and those of
-    its groups as they come."""
+    """Statistics of the table of a part: its columns and rows, the texts of its labels, and
+    those of its groups as they come."""
 
     names: tuple[str, ...]
     rows: int

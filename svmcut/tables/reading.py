@@ -192,7 +192,7 @@ _FOUND = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 
 
 def _of_arrow(text: str, headed: bool, columns: int) -> Message | str:
-    """What Arrow says of a file, as svmcut says it."""
+    """Return an error of Arrow about a file in the words of svmcut."""
     if match := _FOUND.search(text):
         row, expected, actual = map(int, match.groups())
         return _ragged(row, actual, expected, headed)

@@ -63,7 +63,7 @@ class Column(NamedTuple):
 
 
 class Marker(NamedTuple):
-    """What stands for a text in a line.
+    """The placeholder of a text in a line.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Marker(NamedTuple):
     regex: str = ""
 
     def of(self) -> Callable[[str], str]:
-        """What becomes of a text."""
+        """Return the function that changes a text."""
         change: Callable[[str], str] = str
         if self.letter == "s":
             change = shape_of
@@ -142,7 +142,7 @@ class Template:
 
     @property
     def has_transitions(self) -> bool:
-        """Whether a line says that tags depend on the one before."""
+        """True where a line says that tags depend on the tag before."""
         return any(line.two for line in self.lines)
 
     @property

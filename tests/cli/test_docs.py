@@ -97,7 +97,7 @@ def test_man_pages_tell_the_tasks_apart():
         ("sequence", "--e", [False, True, False]),
         ("multilabel", "--pairs", [False, False, True]),
     ):
-        (text,) = [option.stated for option in options(task) if flag in option.flags]
+        (text,) = [option.help_with_default for option in options(task) if flag in option.flags]
         text = " ".join(text.split())
         assert [text in entries.values() for entries in tasks] == holders
 
