@@ -209,7 +209,7 @@ def test_blocks_of_labels_go_on_where_workers_and_runs_are_killed(tmp_path):
     """A worker dies inside a block, then the run itself; it goes on from its checkpoint with one
     worker, to the bytes of one machine."""
     rng = np.random.default_rng(5)
-    X = rng.normal(size=(1500, 60)) * (rng.random((1500, 60)) < 0.5)
+    X = rng.normal(size=(4000, 60)) * (rng.random((4000, 60)) < 0.5)
     Y = X @ rng.normal(size=(60, 192)) > 6
     rows = [
         ",".join(map(str, np.flatnonzero(y)))
