@@ -57,6 +57,8 @@ STOPPED = ("limit", "interrupt", "cap", "rounding", "float32")
 #: Rows up to which the digits of a model file are always looked at in full; beyond, some rows may
 #: be looked at first.
 SCREENED = 2000
+#: Numbers of a matrix up to which |f|^2 is summed again in extended precision.
+MAX_EXTENDED = 1 << 20
 
 
 def _deliver(value: float) -> float:
@@ -159,8 +161,21 @@ class KernelRoom:
             if kernel.is_linear:  # as it predicts
                 w = model.weights()
                 return float(w @ w), linear_scores(self.X, w, model.b, self.settings.threads)
-            squared = float(alpha @ self._expand(support, support, alpha, kernel))
-            return squared, self._expand(self.X, support, alpha, kernel) - model.b
+            return self._square(model), self._expand(self.X, support, alpha, kernel) - model.b
+
+    def _square(self, model: KernelModel) -> float:
+        """|f|^2 of a model; in extended precision where terms of few support vectors cancel out."""
+        kernel, support, alpha = model.kernel, model.support, model.alpha
+        squared = float(alpha @ self._expand(support, support, alpha, kernel))
+        if self.settings.is_given or kernel.row.of_distances:
+            return squared
+        terms = float(np.abs(alpha) @ np.sqrt(np.abs(self.rows_of(support).diagonal))) ** 2
+        few = len(alpha) * max(len(alpha), support.n_features) <= MAX_EXTENDED
+        if not few or sum_rounding(terms, 1) <= RELATIVE_TOLERANCE * abs(squared):
+            return squared
+        Z = support.to_dense().astype(np.longdouble)
+        products = Z @ Z.T
+        return float(alpha @ kernel.values(products, products) @ alpha)
 
     def primal(self, model: KernelModel, C: float) -> float:
         """1/2 |f|^2 + C R(f) of a model."""

@@ -186,10 +186,11 @@ class Vectors(Truth):
     def _waves(self, model):
         """Scores and norm of weights of cosines and sines."""
         w = np.array([model.cosines, [line.factor for line in model.lines]], REAL)
-        angles = self.X @ np.array([line.dense(self.X.shape[1]) for line in model.lines], REAL).T
+        omega = np.array([line.dense(self.X.shape[1]) for line in model.lines], REAL).T
+        angles, sizes = self.X @ omega, np.abs(self.X) @ np.abs(omega)
         root = np.sqrt(REAL(len(model.lines)))
         self.s = (np.cos(angles) @ w[0] + np.sin(angles) @ w[1]) / root - self.threshold
-        self.size = (1 + np.abs(angles)) @ np.abs(w).sum(0) / root + abs(self.threshold)
+        self.size = (1 + sizes) @ np.abs(w).sum(0) / root + abs(self.threshold)
         self.half_norm = self.half_size = (w**2).sum() / 2
 
     @property

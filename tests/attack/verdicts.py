@@ -168,7 +168,7 @@ def held(case, truth, report):
             found.append(("primal", f"primal_of_file {stated!r}, the file's is {primal!r}"))
     elif (
         report["primal"] is None
-        or not abs(report["primal"] - primal) <= SAME * abs(primal) + truth.written
+        or not abs(report["primal"] - primal) <= SAME * abs(primal) + truth.written + rounding
     ):
         found.append(("primal", f"reported primal {report['primal']!r}, the file's is {primal!r}"))
     nothing = truth.primal(0.0)[0]

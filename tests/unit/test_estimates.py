@@ -39,8 +39,9 @@ def test_the_recorded_figures_of_recorded_runs(shared, name):
         assert f"{C:.4f}" == given.group(1)
     assert f"|x|={np.sqrt(kernel.own_values(squared).max()):.5f}" in told
     y = np.where(examples.y > 0, 1.0, -1.0)
-    machine = MachineProblem(examples.X, y, kernel, C, True, tolerance=1e-5).train()
-    norm, alpha = np.sqrt(machine.squared), np.abs(machine.beta)
+    problem = MachineProblem(examples.X, y, kernel, C, True, tolerance=1e-5)
+    machine = problem.train()
+    norm, alpha = np.sqrt(problem.squared_norm(machine)), np.abs(machine.beta)
     found = estimates.rates(
         estimates.at_risk(alpha, machine.losses(y), distances.max(), 1.0), y > 0
     )

@@ -107,10 +107,10 @@ def optimum(loss, weighted):
     v = weights(len(y)) if weighted else None
     if loss in ("hinge", "epsilon-insensitive"):
         tube = truth.TUBE if loss == "epsilon-insensitive" else None
-        machine = MachineProblem(
-            Csr.from_dense(X), y, Kernel(), C, True, v, tube, tolerance=1e-9
-        ).train()
-        return machine.squared / 2 + C * value(loss, y, machine.scores, v)
+        X = Csr.from_dense(X)
+        problem = MachineProblem(X, y, Kernel(), C, True, v, tube, tolerance=1e-9)
+        machine = problem.train()
+        return problem.squared_norm(machine) / 2 + C * value(loss, y, machine.scores, v)
     return truth.optimum(loss, hinge.with_constant(X.astype(float), 1e5), y, C, v)
 
 

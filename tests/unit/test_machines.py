@@ -49,8 +49,9 @@ def test_both_trainers_end_at_one_optimum(rng, monkeypatch, C, free, weighted):
         assert (machine.evaluations == 0) == (rows == 1)
         assert conditions(X, problem, machine) <= 1.01e-6 * (1 if free else 2)
         v = 1.0 if weights is None else weights
-        primal = machine.squared / 2 + C * float((v * machine.losses(problem.y)).sum())
-        assert primal - (np.abs(machine.beta).sum() - machine.squared / 2) <= 1e-5 * primal
+        half = problem.squared_norm(machine) / 2
+        primal = half + C * float((v * machine.losses(problem.y)).sum())
+        assert primal - (np.abs(machine.beta).sum() - half) <= 1e-5 * primal
         found.append(primal)
     assert found[0] == pytest.approx(found[1], rel=1e-6)
 
@@ -75,8 +76,13 @@ def test_a_start_at_the_solution_takes_no_steps(rng):
 
 def test_one_class_alone_has_its_score_everywhere(rng):
     X = Csr.from_dense(rng.normal(size=(5, 2)))
-    machine = MachineProblem(X, np.ones(5), Kernel(), 1.0, True).train()
-    assert machine.squared == 0 and np.all(machine.scores == 1) and not machine.beta.any()
+    problem = MachineProblem(X, np.ones(5), Kernel(), 1.0, True)
+    machine = problem.train()
+    assert (
+        problem.squared_norm(machine) == 0
+        and np.all(machine.scores == 1)
+        and not machine.beta.any()
+    )
 
 
 @pytest.mark.parametrize("kernel", [Kernel(), Kernel("rbf")], ids=lambda kernel: kernel.name)
@@ -84,4 +90,16 @@ def test_the_machine_of_no_rows_is_0(rng, kernel):
     _, problem = problem_of(rng, n=20, kernel=kernel)
     machine = problem.without(np.ones(20, bool))
     assert not machine.beta.any() and machine.b == 0 and machine.scores.tolist() == [0.0] * 20
-    assert machine.losses(problem.y).sum() == 20 and machine.squared == machine.steps == 0
+    assert (
+        machine.losses(problem.y).sum() == 20
+        and problem.squared_norm(machine) == machine.steps == 0
+    )
+
+
+def test_the_norm_of_small_features_has_the_digits_of_the_weights(rng):
+    dense = rng.normal(size=(20, 3)) * 1e-11
+    y = np.where(rng.random(20) < 0.5, 1.0, -1.0)
+    problem = MachineProblem(Csr.from_dense(dense), y, Kernel(), 3e5, True)
+    machine = problem.train()
+    w = dense.astype(np.float32).astype(float).T @ machine.beta
+    assert w.any() and problem.squared_norm(machine) == pytest.approx(w @ w, rel=1e-9)

@@ -24,7 +24,7 @@ def levels_of(X, y, C, fraction, kernel=None, **others):
 
 
 def objective(problem, machine):
-    return machine.squared / 2 + float(problem.boxes @ machine.losses(problem.y))
+    return problem.squared_norm(machine) / 2 + float(problem.boxes @ machine.losses(problem.y))
 
 
 @pytest.fixture

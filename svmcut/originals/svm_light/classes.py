@@ -140,7 +140,7 @@ class Classes(LightRun):
             bound
             or f"including {int(estimates.at_bound(alpha, problem.boxes).sum())} at upper bound"
         )
-        norm = estimates.norm(machine.squared, self.kernel)
+        norm = estimates.norm(problem.squared_norm(machine), self.kernel)
         self.report.sizes(int(used.sum()), bound, float(losses.sum()), norm, self.longest)
         self.report.dimension(estimates.vc_dimension(norm, self.distances[used]))
 

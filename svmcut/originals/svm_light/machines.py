@@ -19,6 +19,7 @@ from svmcut.base.records import record, replace
 from svmcut.base.typing import Any, NamedTuple
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
+from svmcut.models.linear_sums import linear_weights
 from svmcut.risks.weights import boxes
 from svmcut.solvers.auto import DENSE_DIM
 from svmcut.solvers.smo import KernelProblem, Smo
@@ -63,11 +64,6 @@ class Machine(NamedTuple):
             evaluations=earlier.evaluations + self.evaluations,
             spent=both(earlier.spent, self.spent),
         )
-
-    @property
-    def squared(self) -> float:
-        """|w|^2; below 0 by rounding, or for a kernel that is not definite."""
-        return float(self.beta @ (self.scores - self.b))
 
     def losses(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Hinge losses at the training rows."""
@@ -121,6 +117,14 @@ class MachineProblem:
             heavy = inside * rest > 0
             inside[heavy] *= 1.0 - rest / float(inside[heavy].sum())
         return inside
+
+    def squared_norm(self, machine: Machine) -> float:
+        """Return |w|^2 of a machine; below 0 by rounding, or for a kernel that is not definite."""
+        if self.kernel.is_linear:  # a large bias would hide small scores
+            points = np.flatnonzero(machine.beta)
+            w = linear_weights(self.X.take(points), machine.beta[points])
+            return float(w @ w)
+        return float(machine.beta @ (machine.scores - machine.b))
 
     def without(
         self, removed: NDArray[np.bool_], observe: Callable[[Any], None] | None = None

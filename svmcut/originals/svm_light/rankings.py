@@ -193,7 +193,7 @@ class Numbers(LightRun):
         size = np.abs(machine.beta)
         bound = f"including {int(estimates.at_bound(size, problem.boxes).sum())} at upper bound"
         loss = float(np.maximum(0.0, np.abs(machine.scores - y) - tube).sum())
-        norm = estimates.norm(machine.squared, self.kernel)
+        norm = estimates.norm(problem.squared_norm(machine), self.kernel)
         self.report.sizes(int((size > 0).sum()), bound, loss, norm, self.longest)
         self.report.evaluations(machine.evaluations)
         both = np.column_stack(

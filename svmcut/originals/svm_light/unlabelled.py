@@ -85,7 +85,7 @@ def search(
             observe, None if machine is None or now.on_features else now.feasible(machine.beta)
         )
         losses = machine.losses(y)
-        value = 0.5 * machine.squared + float(now.boxes @ losses)
+        value = 0.5 * now.squared_norm(machine) + float(now.boxes @ losses)
         pair = _pair(y, losses, open_rows) if value < least else None
         following = None if pair is not None or influence == 1.0 else min(1.0, FACTOR * influence)
         yield Level(now, machine, pair is not None, following)
