@@ -28,8 +28,8 @@ from svmcut.estimators.clusters import (
     MultilabelSVM,
     RankSVM,
 )
-from svmcut.files.names import input_of
-from svmcut.files.patterns import files_of, is_pattern
+from svmcut.files.names import input_by_ending
+from svmcut.files.patterns import is_pattern, list_files
 from svmcut.loading import Fitted
 from svmcut.solvers.protocol import Progress
 from svmcut.spec.refusals import check_names, check_weights
@@ -240,7 +240,7 @@ def _split_table(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
 def _table(data: Any, given: dict[str, Any], cache: str | None) -> TrainingTable | None:
     """Options for reading tables, where the first name of a file says that it is one."""
     first = data if isinstance(data, str | os.PathLike) else data[0] if data else ""
-    input = input_of(os.fspath(first)) if isinstance(first, str | os.PathLike) else None
+    input = input_by_ending(os.fspath(first)) if isinstance(first, str | os.PathLike) else None
     if input is None:
         if given:
             raise UsageError("{} is for tables; leave it out", Parameter(min(given)))
@@ -287,7 +287,7 @@ def _parts(client: Client, data: Any, weights: Any, settings: Any, reading: Read
         )
     if not blocks:
         given, where = weights_of(weights, settings)
-        name, files = files_of(data)
+        name, files = list_files(data)
         return Files(files, reading, name, given, where)
     if len(data) not in (2, 3):
         raise UsageError("data is neither a path nor (X, y) or (X, y, qid)")

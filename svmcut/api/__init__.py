@@ -18,7 +18,7 @@ from svmcut.data.gamma import resolve_gamma
 from svmcut.data.labels import choose_task, number_labels
 from svmcut.data.offset_features import offset_warnings
 from svmcut.data.precomputed import number_rows
-from svmcut.files.names import input_of
+from svmcut.files.names import input_by_ending
 from svmcut.files.weights import read_weights
 from svmcut.loading import Fitted
 from svmcut.selection.grid import Search, Terms, cells_of, check_grid, parts_of
@@ -331,7 +331,9 @@ def examples_of(
     parameters = {name: value for name, value in parameters.items() if name not in table}
     check_names(parameters)
     frame, arrays = is_frame(data), _arrays_of(data)
-    if not (frame or arrays or "input" in parameters) and (input := input_of(os.fspath(data))):
+    if not (frame or arrays or "input" in parameters) and (
+        input := input_by_ending(os.fspath(data))
+    ):
         parameters["input"] = input
     settings = make_settings(task, "rank" if len(arrays) == 3 else "classification", parameters)
     idle = check(settings)

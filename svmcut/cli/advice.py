@@ -14,7 +14,7 @@ from svmcut.base.messages import Message, Parameter, escape, word_for_python
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Csr
 from svmcut.data.labels import distinct, is_number
-from svmcut.files.remote import exists
+from svmcut.files.remote import has_file
 from svmcut.models import LinearModel
 from svmcut.spec.catalog import TASKS, measures
 from svmcut.spec.entries import TWO_CLASSES
@@ -40,7 +40,7 @@ _MIX = [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xBF58476D1CE4E5B9]
 
 def advise_on_checkpoint(options: LearnOptions) -> list[str]:
     """Warns of a run that starts afresh although its checkpoint file holds an earlier run."""
-    if options.checkpoint is None or options.resume or not exists(options.checkpoint):
+    if options.checkpoint is None or options.resume or not has_file(options.checkpoint):
         return []
     return [
         f"{escape(options.checkpoint)} holds an unfinished run, which this one replaces; "

@@ -19,15 +19,15 @@ from svmcut.cli.options import LearnOptions, rows
 from svmcut.cli.termination import STOPPED, Terminated, pending_signal
 from svmcut.files.checkpoints import (
     Generations,
-    check_ours,
+    check_names,
     fingerprint,
-    hold,
-    previous,
+    hold_lock,
+    previous_path,
     read_checkpoint,
-    unfit,
+    refuse_unfit,
     write_checkpoint,
 )
-from svmcut.files.remote import exists
+from svmcut.files.remote import has_file
 from svmcut.spec import schemas
 from svmcut.spec.catalog import KERNEL_PARAMETERS
 from svmcut.spec.schemas import state_classes
@@ -90,8 +90,8 @@ class Checkpoints:
     def hold_file(self):
         """Locks the checkpoint for this run within the context; raises CheckpointError or
         UsageError if the name holds another file or another run has the lock."""
-        check_ours(self.path)
-        with hold(self.path) as self._lock_warning:
+        check_names(self.path)
+        with hold_lock(self.path) as self._lock_warning:
             if self._lock_warning is not None:
                 self._warn(self._lock_warning)
             yield
@@ -137,12 +137,12 @@ class Checkpoints:
     @property
     def has_state(self) -> bool:
         """True if there is a state to resume from, this run's or the one it resumed."""
-        names = (self.path, previous(self.path)) if self._options.resume else ()
-        return bool(self._files) or any(map(exists, names))
+        names = (self.path, previous_path(self.path)) if self._options.resume else ()
+        return bool(self._files) or any(map(has_file, names))
 
     def unfit(self) -> contextlib.AbstractContextManager[None]:
         """Context that names the checkpoint in failures to read a resumed state."""
-        return unfit(self.path)
+        return refuse_unfit(self.path)
 
     def identify(
         self, examples: Examples | Sequences | MultilabelExamples, options: LearnOptions

@@ -22,7 +22,7 @@ from svmcut.distributed.local import tally_parts
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, Parted, make_driver, refuse, should_hold_all
 from svmcut.distributed.rows import Rows
-from svmcut.files.patterns import files_of, is_pattern
+from svmcut.files.patterns import is_pattern, list_files
 from svmcut.models import MulticlassModel
 from svmcut.spec.parameters import Settings
 from svmcut.tables.parts import check_options
@@ -43,7 +43,7 @@ def run_on(options: LearnOptions) -> int:
     refuse(options.settings())
     if options.reads_table:
         check_options(options.input)
-    files_of(options.example_file)
+    list_files(options.example_file)
     with connect(options.scheduler, options.scheduler_file) as client:
         rows = DaskRows(client, options.work_dir)
         try:
@@ -87,7 +87,7 @@ class PartedTraining(Training):
 
     def _read(self, given: dict[str, Any], weights: Any) -> Settings:
         options = self.options
-        name, files = files_of(options.example_file)
+        name, files = list_files(options.example_file)
         reading = Reading(options.zero_based, options.max_memory, 1, options.cache)
         with training_report.step(self._log, "Reading training examples"):
             self.examples, self._driver = make_driver(

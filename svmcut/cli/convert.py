@@ -17,7 +17,7 @@ from svmcut.cli.files import redirect_log
 from svmcut.cli.panels import PanelCommand
 from svmcut.data.examples import MultilabelExamples
 from svmcut.data.labels import SIGNS, label_text
-from svmcut.files.names import input_of
+from svmcut.files.names import input_by_ending
 from svmcut.files.output import write_atomically
 from svmcut.files.roles import File, check_roles
 from svmcut.spec.catalog import TABLES
@@ -114,7 +114,7 @@ def run_conversion(
         return
     outputs = [File("OUT", target), *([] if names is None else [File("--names", names)])]
     check_roles([File("TABLE", table)], outputs)
-    kind = input or input_of(table)
+    kind = input or input_by_ending(table)
     if kind is None:
         raise UsageError(
             "{}: the name does not end as a table's; say what it is by {input=}",

@@ -73,10 +73,11 @@ def check_training_files(options: LearnOptions, original: bool) -> list[File]:
         ("-a", options.alphas),
     ]
     if options.checkpoint is not None:
-        from svmcut.files.checkpoints import lock_of, newest, previous
+        from svmcut.files.checkpoints import lock_path, previous_path, resolve_path
 
         written += [
-            ("--checkpoint", name(options.checkpoint)) for name in (newest, previous, lock_of)
+            ("--checkpoint", name(options.checkpoint))
+            for name in (resolve_path, previous_path, lock_path)
         ]
     inputs, outputs = (
         [File(name.lower() if original else name, path) for name, path in named if path is not None]

@@ -28,7 +28,7 @@ from svmcut.cli.guard import warn
 from svmcut.cli.hints import MAX_SCALE_RATIO, MIN_COUNT, SAMPLED_ENTRIES, different_scales
 from svmcut.files.output import KEPT, write_atomically
 from svmcut.files.roles import File, check_roles
-from svmcut.files.text import block_bytes_of, feed, open_text
+from svmcut.files.text import block_size, feed_scanner, open_text
 from svmcut.formats import marks
 from svmcut.formats.grammar import head_of_vectors, write_header
 from svmcut.formats.seals import ChecksumOutput
@@ -146,7 +146,7 @@ class _Run:
         self._job = job = LinearJob(options.example_file, options.threads)
         with open_text(options.example_file) as text:
             text.check_kind()
-            for _ in feed(job, text, block_bytes_of(options.threads)):
+            for _ in feed_scanner(job, text, block_size(options.threads)):
                 pass
         job.take()
         if job.is_weighed or job.n_features > MAX_FEATURES or not (original or job.has_two):

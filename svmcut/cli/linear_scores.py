@@ -16,9 +16,9 @@ from svmcut._native.scored import LinearScorer, Unusual
 from svmcut.base.errors import SvmcutError
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cli.score_lines import Files, ScoringOptions, check_files, print_lines
-from svmcut.files.names import input_of
+from svmcut.files.names import input_by_ending
 from svmcut.files.output import write_atomically
-from svmcut.files.text import feed, open_text
+from svmcut.files.text import feed_scanner, open_text
 from svmcut.formats import marks
 from svmcut.formats.grammar import LINE_LIMIT, HeaderLines
 from svmcut.formats.seals import split_seal
@@ -71,7 +71,7 @@ def score_linear(files: Files, options: ScoringOptions) -> _Tally | None:
         cpu_seconds = 0.0
         with write_atomically(files.predictions) as output:
             with open_text(files.examples) as text:
-                for _ in feed(scorer, text, _BLOCK_BYTES):
+                for _ in feed_scanner(scorer, text, _BLOCK_BYTES):
                     began = time.process_time()
                     scorer.score()
                     cpu_seconds += time.process_time() - began
@@ -104,7 +104,7 @@ def _is_plain(files: Files, options: ScoringOptions) -> bool:
     examples, model = os.stat(files.examples), os.stat(files.model)
     if not (stat.S_ISREG(examples.st_mode) and stat.S_ISREG(model.st_mode)):
         return False
-    if examples.st_size >= MAX_QUIET_BYTES or input_of(files.examples) is not None:
+    if examples.st_size >= MAX_QUIET_BYTES or input_by_ending(files.examples) is not None:
         return False
     if files.predictions in ("-", os.devnull):
         return files.predictions == os.devnull

@@ -13,7 +13,7 @@ from functools import cache
 from svmcut.base.errors import UsageError
 from svmcut.base.records import field, fields, record, replace
 from svmcut.base.typing import Any
-from svmcut.files.names import input_of
+from svmcut.files.names import input_by_ending
 from svmcut.spec.catalog import (
     AUTO,
     CUTTING_PLANE,
@@ -499,7 +499,7 @@ def collected(command: str | None, words: Sequence[str], values: dict[str, Any])
             "{propensities} is {loss=}; leave out {loss=}", PROPENSITIES, values["loss"]
         )
     table = {name: values.pop(name) for name in TABLE_OPTIONS if name in values}
-    if "input" not in values and (input := input_of(values["example_file"])) is not None:
+    if "input" not in values and (input := input_by_ending(values["example_file"])) is not None:
         values["input"] = input
     own |= {"table": TableOptions(**table), "given": frozenset(asked)}
     taken = LearnOptions(**{"command": command, **own, **values})

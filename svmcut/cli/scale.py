@@ -16,7 +16,7 @@ from svmcut.files.output import descriptor_of
 from svmcut.files.roles import File, check_roles
 
 if TYPE_CHECKING:
-    from svmcut.files.scaling import Scaled
+    from svmcut.files.scaling import ScaleCounts
 
 _EPILOG = """\b
 Examples:
@@ -63,11 +63,14 @@ def scale(lower, upper, labels, save, restore, example_file):
     The file is read twice; standard input (the default) is copied to a temporary file (TMPDIR).
     With -r it is read once.
     """
-    from svmcut.files.scaling import Limits, read_ranges, scale_examples, single
+    from svmcut.files.scaling import ScaleLimits, read_ranges, round_limit, scale_examples
 
     _check_files(save, restore, example_file)
-    limits = (single(-1 if lower is None else lower), single(1 if upper is None else upper))
-    label_limits = (single(labels[0]), single(labels[1])) if labels else None
+    limits = (
+        round_limit(-1 if lower is None else lower),
+        round_limit(1 if upper is None else upper),
+    )
+    label_limits = (round_limit(labels[0]), round_limit(labels[1])) if labels else None
     _check_limits("-l and -u", limits)
     _check_limits("-y", label_limits or (0, 1))
     inputs = [File("EXAMPLE_FILE", example_file)]
@@ -80,7 +83,7 @@ def scale(lower, upper, labels, save, restore, example_file):
         _warn_of_idle_limits(restore, has_limits, bool(labels and restored[1].labels))
     done = scale_examples(
         example_file,
-        Limits(limits, label_limits),
+        ScaleLimits(limits, label_limits),
         restored=restored,
         save=save,
     )
@@ -119,7 +122,7 @@ def _warn_of_idle_limits(restore: str, has_limits: bool, has_label_limits: bool)
         warn("svmcut scale", f"-y has no effect: the limits are those of {file}")
 
 
-def _warn_of_missing(done: Scaled, restore: str, example_file: str) -> None:
+def _warn_of_missing(done: ScaleCounts, restore: str, example_file: str) -> None:
     more = ", ..." if done.missing > len(done.first_missing) else ""
     warn(
         "svmcut scale",

@@ -26,7 +26,7 @@ from svmcut.cli.score_lines import Files, ScoringOptions, check_files, print_lin
 from svmcut.cli.training_report import step
 from svmcut.data.examples import stack_rows
 from svmcut.files.output import write_atomically
-from svmcut.files.patterns import files_of
+from svmcut.files.patterns import list_files
 from svmcut.formats import ModelFile, is_model, read_file
 from svmcut.models.bounds import certain_labels, intervals
 from svmcut.models.order_bounds import proven_pairs, proven_tags
@@ -442,7 +442,7 @@ def score_on(address: Sequence[str | None], files: Files, options: ScoringOption
         raise UsageError(
             "--scheduler and --scheduler-file name one scheduler; leave one of them out"
         )
-    name, parts = files_of(files.examples)
+    name, parts = list_files(files.examples)
     from svmcut.distributed.engine import connect
     from svmcut.distributed.scoring import predict_files as predict_parts
     from svmcut.distributed.scoring import targets_of

@@ -29,7 +29,7 @@ from svmcut.data.labels import SIGNS, Labels, classes_of
 from svmcut.distributed.blocks import block_examples
 from svmcut.distributed.exact import are_sums_exact
 from svmcut.files.cache import join_examples, read_files
-from svmcut.files.remote import size_of
+from svmcut.files.remote import file_size
 from svmcut.files.weights import click_weights
 from svmcut.risks import make_risk
 from svmcut.risks.hinge import BoundHinge
@@ -56,7 +56,7 @@ def group_files(paths: Sequence[Any]) -> list[Any]:
     """
     if len(paths) <= MAX_SINGLE_FILES or not isinstance(paths[0], str):
         return list(paths)
-    sizes = [size_of(path) for path in paths]
+    sizes = [file_size(path) for path in paths]
     known = [size for size in sizes if size is not None]
     if len(known) < len(paths):
         return list(paths)

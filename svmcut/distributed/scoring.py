@@ -18,15 +18,15 @@ from svmcut.base.typing import Any, NamedTuple
 from svmcut.distributed.engine import each
 from svmcut.files.checkpoints import (
     Generations,
-    check_ours,
+    check_names,
     fingerprint,
-    hold,
+    hold_lock,
     read_checkpoint,
-    unfit,
+    refuse_unfit,
     write_checkpoint,
 )
 from svmcut.files.output import write_atomically
-from svmcut.files.remote import is_url, located
+from svmcut.files.remote import is_url, local_path
 from svmcut.solvers.protocol import Progress
 from svmcut.spec import schemas
 from svmcut.spec.parameters import Settings
@@ -43,7 +43,7 @@ from svmcut.training.outcome import Outcome
 def targets_of(files: Sequence[str], folder: str) -> list[str]:
     """The files that the predictions of these files go to: in a folder, under their names. Raises
     UsageError where there is no such folder, and for two files of one name."""
-    if not is_url(folder) and not os.path.isdir(located(folder)):
+    if not is_url(folder) and not os.path.isdir(local_path(folder)):
         raise UsageError(
             "{!r} is no folder; the predictions of every file go there, under the name of the file",
             folder,
@@ -57,7 +57,7 @@ def targets_of(files: Sequence[str], folder: str) -> list[str]:
         )
     if is_url(folder):
         return [f"{folder.rstrip('/')}/{name}" for name in names]
-    return [os.path.abspath(os.path.join(located(folder), name)) for name in names]
+    return [os.path.abspath(os.path.join(local_path(folder), name)) for name in names]
 
 
 def score(shared: tuple[Task, Any, PredictionOptions], path: str, target: str) -> Predictions:
@@ -139,8 +139,8 @@ def fit_all(
         tell = lambda outcomes, progress: _tell(observe, progress)  # noqa: E731
         return _fit(_Fits(driver, costs, encoding), [], None, tell)
     path = os.fspath(saving.path)
-    check_ours(path)
-    with hold(path):
+    check_names(path)
+    with hold_lock(path):
         keeper = _Keeper(path, saving.every, driver, _identity(driver.settings, examples, costs))
         done, state = keeper.resume() if saving.resume else ([], None)
 
@@ -148,7 +148,10 @@ def fit_all(
             _tell(observe, progress)
             keeper.take(outcomes)
 
-        with keeper.last_words(), unfit(path) if state is not None else contextlib.nullcontext():
+        with (
+            keeper.last_words(),
+            refuse_unfit(path) if state is not None else contextlib.nullcontext(),
+        ):
             fitted = _fit(_Fits(driver, costs, encoding), done, state, look)
         keeper.finish(len(fitted) == len(costs) and all(one.converged for one in fitted))
         return fitted
@@ -212,7 +215,7 @@ class _Keeper:
         for what in ("version", "examples", "options"):
             if identity.get(what) != self._identity[what]:
                 raise CheckpointError(self._path, self._difference(what, identity))
-        with unfit(self._path):
+        with refuse_unfit(self._path):
             most = max(0, len(self._identity["options"]["cost"]))
             known = {
                 "outcomes": schemas.many(schemas.instance(Outcome), 0, most),

@@ -20,7 +20,7 @@ from svmcut.distributed.plan import Files, make_driver
 from svmcut.distributed.scoring import Saving, fit_all
 from svmcut.estimators import linear, ranking, regression, structured
 from svmcut.estimators.base import MULTI_CLASS, Trained, warn, weights_of, whole
-from svmcut.files.patterns import files_of
+from svmcut.files.patterns import list_files
 from svmcut.models import MultilabelModel
 from svmcut.spec.catalog import AUTO
 from svmcut.spec.entries import L2
@@ -67,7 +67,7 @@ class OnWorkers(Trained):
         given = [name for name, values in beside.items() if values is not None]
         if given:
             raise UsageError("{} goes with rows in blocks; {}", given[0], FILES)
-        name, parts = files_of(X if isinstance(X, str | os.PathLike) else [*X])
+        name, parts = list_files(X if isinstance(X, str | os.PathLike) else [*X])
         return Files(parts, Reading(False), name)
 
     def _keep_names(self, X: Any) -> None:

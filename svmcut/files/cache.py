@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of example files kept as binary arrays, which later runs map into memory instead of reading
-the text.
+"""A cache of the rows of example files as binary arrays, which later runs map into memory instead
+of reading the text.
 
-    FOLDER/FILES-STATE/rows.json                       what the arrays are, and of which text
-    FOLDER/FILES-STATE/{indptr,indices,data,y,..}      the arrays, one a file
+    FOLDER/FILES-STATE/rows.json                       the arrays and the text they were read from
+    FOLDER/FILES-STATE/{indptr,indices,data,y,..}      the arrays, one per file
 
-FILES is a digest of the names and of how they are read, STATE one of their sizes, inodes and times,
-that of the last change among them, which no program sets, or of what the server of a URL says of
-its version: text that changed has another folder, and
-the one before goes. A folder is written under another name and moved to its own, so it is whole or
-not there, and of many jobs that write it at once one is kept. What is mapped and not in use counts
-as no memory of the process: rows may be larger than memory where training reads them one after the
-other.
+FILES is a digest of the names and of the way they are read. STATE is a digest of their sizes,
+inodes and times, among them that of the last change, which no program sets, or of what the server
+of a URL gives as version. Changed text therefore has another folder, and the previous one is
+removed. A folder is written under another name and renamed, so it is complete or missing, and of
+several jobs that write it at once one is kept. Mapped pages that are not in use do not count as
+memory of the process: rows may be larger than memory if training reads them one after the other.
 
 Every array has a checksum in rows.json, which has its own; all are compared before the rows are
-used. Nothing here changes or shortens an array once it is written, and its file is not writable: a
-shorter one would end every process that has it mapped (SIGBUS).
+used. No array is changed or shortened once it is written, and its file is read-only: a shorter one
+would end every process that has it mapped (SIGBUS).
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ from svmcut.files import remote
 from svmcut.files.examples import read_examples, stream_examples
 
 FORMAT = 2
-#: What a row has beside features, and what stands for it in files whose lines have none.
-_OTHERS = {"qid": (np.int64, 0), "weights": (np.float64, 1.0)}
+#: Type and default of the optional values of a row.
+_OPTIONAL = {"qid": (np.int64, 0), "weights": (np.float64, 1.0)}
 _TYPES = {
     "indptr": np.int64,
     "indices": np.int32,
@@ -50,8 +49,8 @@ _TYPES = {
     "weights": np.float64,
 }
 _BLOCK = 1 << 20
-#: Words of 64 bits that have one line of a checksum.
-_WORDS = 1 << 17
+#: Words of 64 bits that are summed for one line of a checksum.
+_CHECKSUM_WORDS = 1 << 17
 
 
 def read_files(
@@ -63,23 +62,12 @@ def read_files(
     max_memory: float | None = None,
     zero_based: bool = False,
 ) -> Examples:
-    """The examples of files, one behind the other.
+    """Return the examples of several files, concatenated.
 
-    Parameters
-    ----------
-    name : str
-        What messages call all of them; line numbers go on from file to file.
-    cache : str or None
-        Folder where the rows are kept, made where there is none.
-    threads, max_memory, zero_based
-        As read_examples; max_memory is none of rows that are mapped.
-
-    Raises
-    ------
-    DataError, MemoryLimitError
-        As read_examples.
-    OutputError
-        Where the cache cannot be written.
+    `name` stands for all of them in messages; line numbers continue from file to file. `cache` is a
+    folder for the rows, created if missing; `max_memory` does not limit mapped rows. The other
+    arguments and failures are those of `read_examples`; OutputError is raised if the cache cannot
+    be written.
     """
     if cache is None:
         how: dict[str, Any] = {
@@ -91,27 +79,29 @@ def read_files(
     if remote.is_url(cache):
         raise UsageError("{cache} is a folder of a disk, whose files are mapped; {} is none", cache)
     for _ in range(3):  # another job may take away what it has just been found to need no more
-        target = os.path.join(cache, _name(paths, zero_based))
+        target = os.path.join(cache, _name_folder(paths, zero_based))
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            return _mapped(name, target)
-        _keep(name, paths, cache, target, threads, zero_based)
+            return _map_folder(name, target)
+        _store(name, paths, cache, target, threads, zero_based)
     raise DataError(
         name, Message("its rows in {} come and go; use another folder for {cache}", cache)
     )
 
 
 def join_examples(name: str, examples: Sequence[Examples]) -> Examples:
-    """Examples one behind the other."""
+    """Concatenate examples."""
     if len(examples) == 1:
         return examples[0]
     X = stack_rows([part.X for part in examples])
-    others = {field: _filled(examples, field) for field in _OTHERS}
+    others = {field: _fill_column(examples, field) for field in _OPTIONAL}
     y = np.concatenate([part.y for part in examples])
-    return Examples(X, y, others["qid"], others["weights"], Source(name, _skips(examples)))
+    return Examples(X, y, others["qid"], others["weights"], Source(name, _join_skips(examples)))
 
 
-def _filled(examples: Sequence[Examples], field: str) -> Any:
-    dtype, usual = _OTHERS[field]
+def _fill_column(examples: Sequence[Examples], field: str) -> Any:
+    """Concatenate an optional column, with its default for parts without it; None if no part has
+    it."""
+    dtype, usual = _OPTIONAL[field]
     columns = [getattr(part, field) for part in examples]
     if all(values is None for values in columns):
         return None
@@ -123,8 +113,8 @@ def _filled(examples: Sequence[Examples], field: str) -> Any:
     )
 
 
-def _skips(examples: Sequence[Examples]) -> Any:
-    """As Source has them, of texts one behind the other."""
+def _join_skips(examples: Sequence[Examples]) -> Any:
+    """Return the skips of Source for concatenated texts."""
     skips, rows, skipped = [], 0, 0
     for part in examples:
         skips.append(part.source.skips + np.array([rows, skipped]))
@@ -133,13 +123,13 @@ def _skips(examples: Sequence[Examples]) -> Any:
     return np.concatenate(skips)
 
 
-def _name(paths: Sequence[str], zero_based: bool) -> str:
-    """Of the folder of these files as they are now."""
+def _name_folder(paths: Sequence[str], zero_based: bool) -> str:
+    """Return the name of the folder for these files in their current state."""
     states: list[Any] = []
     for path in paths:
         try:
             if remote.is_url(path):
-                states.append(remote.state_of(path))
+                states.append(remote.read_state(path))
                 continue
             status = os.stat(path)
         except OSError as error:
@@ -149,33 +139,33 @@ def _name(paths: Sequence[str], zero_based: bool) -> str:
                 path, Message("is no regular file, and its rows cannot be kept; leave out {cache}")
             )
         states.append((status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
-    names = [_real(path) for path in paths]
+    names = [_real_path(path) for path in paths]
     return "-".join(
         hashlib.sha256(json.dumps(what).encode()).hexdigest()[:24]
         for what in ([FORMAT, names, zero_based], states)
     )
 
 
-def _real(path: str) -> str:
+def _real_path(path: str) -> str:
     return path if remote.is_url(path) else os.path.realpath(path)
 
 
-def _keep(
+def _store(
     name: str, paths: Sequence[str], cache: str, target: str, threads: int, zero_based: bool
 ) -> None:
-    """Writes the folder, in constant memory."""
+    """Write the folder, in constant memory."""
     own = os.path.join(cache, f".{os.path.basename(target)}-{os.getpid():x}-{os.urandom(4).hex()}")
     try:
         os.makedirs(own)
-        about = _write(own, name, paths, threads, zero_based)
-        if os.path.basename(target) != _name(paths, zero_based):
+        about = _write_arrays(own, name, paths, threads, zero_based)
+        if os.path.basename(target) != _name_folder(paths, zero_based):
             raise DataError(name, "the files changed while they were read")
         with open(os.path.join(own, "rows.json"), "w", encoding="ascii") as file:
             json.dump(about, file)
         for field in about["bytes"]:
             os.chmod(os.path.join(own, field), 0o444)
         for entry in (*os.listdir(own), "."):
-            _sync(os.path.join(own, entry))
+            _sync_path(os.path.join(own, entry))
         try:
             os.rename(own, target)
         except OSError:
@@ -191,10 +181,10 @@ def _keep(
             shutil.rmtree(os.path.join(cache, entry), ignore_errors=True)
 
 
-def _write(
+def _write_arrays(
     folder: str, name: str, paths: Sequence[str], threads: int, zero_based: bool
 ) -> dict[str, Any]:
-    """The arrays; what rows.json says of them."""
+    """Write the arrays and return the content of rows.json."""
     n = nnz = features = lines = before = 0
     seen: set[str] = set()
     with contextlib.ExitStack() as stack:
@@ -216,7 +206,7 @@ def _write(
                 put("indices", X.indices[X.stored])
                 put("data", X.data[X.stored])
                 put("y", part.y)
-                for field, (dtype, usual) in _OTHERS.items():
+                for field, (dtype, usual) in _OPTIONAL.items():
                     values = getattr(part, field)
                     seen |= set() if values is None else {field}
                     put(field, np.full(len(part), usual, dtype) if values is None else values)
@@ -230,16 +220,16 @@ def _write(
                 lines = int(lines_at[-1])
                 n, nnz, features = n + len(part), nnz + X.nnz, max(features, X.n_features)
             before = n + lines
-    for field in _OTHERS.keys() - seen:
+    for field in _OPTIONAL.keys() - seen:
         os.unlink(os.path.join(folder, field))
-    kept = sorted(_TYPES.keys() - (_OTHERS.keys() - seen))
+    kept = sorted(_TYPES.keys() - (_OPTIONAL.keys() - seen))
     sizes = {field: os.path.getsize(os.path.join(folder, field)) for field in kept}
     arrays = {
-        field: _array(os.path.join(folder, field), field, size) for field, size in sizes.items()
+        field: _map_array(os.path.join(folder, field), field, size) for field, size in sizes.items()
     }
     about = {
         "format": FORMAT,
-        "files": [hide_secrets(_real(path)) for path in paths],
+        "files": [hide_secrets(_real_path(path)) for path in paths],
         "name": hide_secrets(name),
         "rows": n,
         "nonzeros": nnz,
@@ -247,25 +237,25 @@ def _write(
         "bytes": sizes,
         "checksums": {field: _checksum(array) for field, array in arrays.items()},
     }
-    return {**about, "checksum": _of_all(about)}
+    return {**about, "checksum": _hash_metadata(about)}
 
 
-def _of_all(about: dict[str, Any]) -> str:
+def _hash_metadata(about: dict[str, Any]) -> str:
     return hashlib.blake2b(json.dumps(about, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def _checksum(array: Any) -> str:
-    """Of an array's bytes, some gigabytes a second: the sum and the exclusive or of every
-    megabyte's words, hashed.
+    """Return a checksum of an array's bytes at some gigabytes per second: the sum and the exclusive
+    or of every megabyte's words, hashed.
 
-    It differs where a word does, and where megabytes change places.
+    It changes if a word changes, and if megabytes change places.
     """
     given = np.ascontiguousarray(array).view(np.uint8)
     whole = len(given) // 8 * 8
     words = given[:whole].view(np.uint64)
     digest = hashlib.blake2b(given[whole:].tobytes(), digest_size=16)
-    for start in range(0, len(words), _WORDS):
-        block = words[start : start + _WORDS]
+    for start in range(0, len(words), _CHECKSUM_WORDS):
+        block = words[start : start + _CHECKSUM_WORDS]
         digest.update(
             np.array(
                 [block.sum(dtype=np.uint64), np.bitwise_xor.reduce(block)], np.uint64
@@ -274,24 +264,20 @@ def _checksum(array: Any) -> str:
     return digest.hexdigest()
 
 
-def _mapped(name: str, folder: str) -> Examples:
-    """The examples of a folder.
+def _map_folder(name: str, folder: str) -> Examples:
+    """Return the examples of a folder.
 
-    Raises
-    ------
-    FileNotFoundError, NotADirectoryError
-        Where there is none, or it goes away meanwhile.
-    DataError
-        Where it is damaged.
+    Raises FileNotFoundError or NotADirectoryError if it is missing or disappears meanwhile,
+    DataError if it is damaged.
     """
     with open(os.path.join(folder, "rows.json"), encoding="ascii") as file:
         text = file.read()
     try:
         about = json.loads(text)
-        right = about.pop("checksum") == _of_all(about)
+        right = about.pop("checksum") == _hash_metadata(about)
         n, nnz, features = (int(about[key]) for key in ("rows", "nonzeros", "features"))
         arrays = {
-            field: _array(os.path.join(folder, field), field, size)
+            field: _map_array(os.path.join(folder, field), field, size)
             for field, size in about["bytes"].items()
         }
         X, skips = (
@@ -300,7 +286,7 @@ def _mapped(name: str, folder: str) -> Examples:
         )
         lengths = [
             len(array)
-            for array in (*X, arrays["y"], *(arrays[key] for key in _OTHERS if key in arrays))
+            for array in (*X, arrays["y"], *(arrays[key] for key in _OPTIONAL if key in arrays))
         ]
         rising = (
             not (np.diff(arrays["indptr"]) < 0).any()
@@ -339,8 +325,8 @@ def _are_finite(values: Any) -> bool:
 
 
 def _are_rows(data: Any, indices: Any, indptr: Any, features: int) -> bool:
-    """Return whether the features of every row rise, from 0 to below their number. Blocks are
-    checked one at a time, as all may be more than memory holds."""
+    """Return whether the features of every row rise, from 0 to below their number; block by block,
+    as they may exceed memory."""
     for start in range(0, len(data), _BLOCK):
         stop = min(len(data), start + _BLOCK)
         part = np.concatenate([[-1], indices[max(0, start - 1) : stop]])[-(stop - start) - 1 :]
@@ -352,8 +338,8 @@ def _are_rows(data: Any, indices: Any, indptr: Any, features: int) -> bool:
     return True
 
 
-def _array(path: str, field: str, size: int) -> Any:
-    """A file as an array that is not to be written."""
+def _map_array(path: str, field: str, size: int) -> Any:
+    """Return a file as a read-only array."""
     if os.path.getsize(path) != size:
         raise ValueError
     if not size:
@@ -361,7 +347,7 @@ def _array(path: str, field: str, size: int) -> Any:
     return np.asarray(np.memmap(path, _TYPES[field], "r"))
 
 
-def _sync(path: str) -> None:
+def _sync_path(path: str) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

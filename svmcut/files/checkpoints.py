@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Checkpoints: the state of a run as one file, checksummed, with the generation before it beside
-it.
+"""Checkpoints: the state of a run as one checksummed file, next to that of the previous generation.
 
     svmcut checkpoint 1\n
     one line of JSON: {"identity": ..., "tree": ..., "arrays": [[dtype, shape], ...]}
     the bytes of the arrays, little endian, one after the other
     SHA-256 of all before it
 
-FILE is the newest, FILE.1 the one before. A state is a tree of None, bool, int, float, str, lists,
-tuples, dicts with string keys, NumPy arrays, and instances of the classes that the caller lists;
-nothing in a file can name another.
+A state is a tree of None, bool, int, float, str, lists, tuples, dicts with string keys, NumPy
+arrays, and instances of the classes that the caller lists; nothing in a file can name another.
 
-The files of a checkpoint: FILE, the generation before it in FILE.1, and FILE.lock while a run
-holds them.
+The files of a checkpoint: FILE, the newest; FILE.1, the generation before it; and FILE.lock while a
+run holds them.
 
-(I1) A file is overwritten or moved only where it begins as checkpoints do. (I2) Only what a run
-wrote, or went on from, is removed by it. (I3) Symbolic links are followed, and never replaced or
-removed. Of a URL nothing is locked: a store of objects has no locks.
+(I1) A file is overwritten or moved only if it begins as checkpoints do. (I2) A run removes only
+what it wrote or continued from. (I3) Symbolic links are followed, and never replaced or removed.
+URLs are not locked: object stores have no locks.
 """
 
 from __future__ import annotations
@@ -47,42 +45,39 @@ if TYPE_CHECKING:
 
 MAGIC = b"svmcut checkpoint 1\n"
 _LOCK_MAGIC = b"svmcut lock 1\n"
-#: Bytes at the end of a checkpoint that no other has.
-_CHECKSUM = 32
+#: Length of the checksum at the end, which identifies a checkpoint.
+_CHECKSUM_BYTES = 32
 
 
-def newest(path: str) -> str:
-    """The file behind the name of a checkpoint."""
-    path = remote.located(path)
+def resolve_path(path: str) -> str:
+    """Return the file that the name of a checkpoint leads to."""
+    path = remote.local_path(path)
     return os.path.realpath(path) if os.path.islink(path) else path
 
 
-def previous(path: str) -> str:
-    """The file of the generation before."""
-    return newest(newest(path) + ".1")
+def previous_path(path: str) -> str:
+    """Return the file of the previous generation."""
+    return resolve_path(resolve_path(path) + ".1")
 
 
-def lock_of(path: str) -> str:
-    """The file that is locked while a run holds the checkpoint."""
-    return newest(newest(path) + ".lock")
+def lock_path(path: str) -> str:
+    """Return the file that is locked while a run holds the checkpoint."""
+    return resolve_path(resolve_path(path) + ".lock")
 
 
-def check_ours(path: str) -> None:
-    """Refuses a checkpoint's name under which something else stands.
+def check_names(path: str) -> None:
+    """Refuse the name of a checkpoint under which something else exists.
 
-    Raises
-    ------
-    CheckpointError
-        When FILE is an open descriptor, when FILE or FILE.1 is there and is no regular file or does
-        not begin as checkpoints do, when FILE.lock is there and is no lock of ours.
+    Raises CheckpointError if FILE is an open descriptor, if FILE or FILE.1 exists and is no regular
+    file or does not begin as checkpoints do, and if FILE.lock exists and is no lock of svmcut.
     """
     another = Message("name another file with {checkpoint}")
     if descriptor_of(path) is not None:
         raise CheckpointError(path, Message("is no regular file; {}", another))
     for name, magic in (
-        (newest(path), MAGIC),
-        (previous(path), MAGIC),
-        (lock_of(path), _LOCK_MAGIC),
+        (resolve_path(path), MAGIC),
+        (previous_path(path), MAGIC),
+        (lock_path(path), _LOCK_MAGIC),
     ):
         try:
             if remote.is_url(name):
@@ -105,34 +100,23 @@ def check_ours(path: str) -> None:
             )
 
 
-def make_room(path: str) -> None:
-    """Rename FILE to FILE.1.
-
-    Raises
-    ------
-    OutputError
-    """
+def rotate(path: str) -> None:
+    """Move or copy FILE to FILE.1; raise OutputError if that fails."""
     try:
         if remote.is_url(path):
-            remote.copy(path, previous(path))
+            remote.copy(path, previous_path(path))
         else:
-            os.replace(newest(path), previous(path))
+            os.replace(resolve_path(path), previous_path(path))
     except FileNotFoundError:
         pass
     except OSError as error:
         raise OutputError(
-            path, f"cannot be kept as {previous(path)}: {error.strerror or error}"
+            path, f"cannot be kept as {previous_path(path)}: {error.strerror or error}"
         ) from error
 
 
 class Generations:
-    """The files of a checkpoint that a run may remove.
-
-    Parameters
-    ----------
-    path : str
-        FILE.
-    """
+    """The files of a checkpoint that a run may remove."""
 
     def __init__(self, path: str):
         self._path = path
@@ -142,19 +126,19 @@ class Generations:
         return bool(self._mine)
 
     def own_all(self) -> None:
-        """Take the files that are there as this run's, which goes on from them."""
+        """Own the existing files: the run continues from them."""
         self._mine = set(self._there().values())
 
     def own_newest(self) -> None:
-        """This run has just written FILE, and moved what was FILE to FILE.1."""
+        """Own FILE, which this run has just written, and FILE.1 if the run owned it as FILE."""
         there = self._there()
         self._mine = {identity for identity in there.values() if identity in self._mine}
         self._mine.update(
-            identity for name, identity in there.items() if name == newest(self._path)
+            identity for name, identity in there.items() if name == resolve_path(self._path)
         )
 
     def remove(self) -> None:
-        """Removes what is this run's."""
+        """Remove the files that this run owns."""
         for name, identity in self._there().items():
             if identity in self._mine:
                 with contextlib.suppress(OSError):
@@ -163,10 +147,10 @@ class Generations:
 
     def _there(self) -> dict[str, tuple[Any, ...]]:
         identities: dict[str, tuple[Any, ...]] = {}
-        for name in (newest(self._path), previous(self._path)):
+        for name in (resolve_path(self._path), previous_path(self._path)):
             with contextlib.suppress(OSError):
                 if remote.is_url(name):  # a copy has the checksum too
-                    identities[name] = (remote.last_bytes(name, _CHECKSUM),)
+                    identities[name] = (remote.last_bytes(name, _CHECKSUM_BYTES),)
                 else:
                     status = os.stat(name)
                     identities[name] = status.st_dev, status.st_ino
@@ -174,24 +158,16 @@ class Generations:
 
 
 @contextlib.contextmanager
-def hold(path: str) -> Iterator[str | None]:
-    """Keeps the checkpoint for one run at a time, by a lock on FILE.lock, which is removed in the
-    end.
+def hold_lock(path: str) -> Iterator[str | None]:
+    """Lock FILE.lock so that one run at a time uses the checkpoint; remove it in the end.
 
-    Yields
-    ------
-    str or None
-        A warning where the file system has no locks.
-
-    Raises
-    ------
-    UsageError
-        When another run holds it.
+    Yields a warning if the file system has no locks, else None. Raises UsageError when another run
+    holds the lock.
     """
     if remote.is_url(path):
         yield None
         return
-    name, descriptor, warning = lock_of(path), None, None
+    name, descriptor, warning = lock_path(path), None, None
     try:
         descriptor = _lock(name)
     except BlockingIOError:
@@ -217,8 +193,7 @@ def hold(path: str) -> Iterator[str | None]:
 
 
 def _lock(name: str) -> int:
-    """A descriptor of the locked file; once it is closed, or the process has ended, the lock is
-    free again."""
+    """Lock a file and return its descriptor; closing it or ending the process releases the lock."""
     import fcntl
 
     while True:
@@ -226,7 +201,7 @@ def _lock(name: str) -> int:
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_there(name, descriptor):
+            if _has_name(name, descriptor):
                 with contextlib.suppress(OSError):  # a full disk; an empty file is as good a lock
                     os.write(descriptor, _LOCK_MAGIC)
                 return descriptor
@@ -238,7 +213,7 @@ def _lock(name: str) -> int:
         os.close(descriptor)  # its last holder has removed it since it was opened
 
 
-def _is_there(name: str, descriptor: int) -> bool:
+def _has_name(name: str, descriptor: int) -> bool:
     """Return whether the file of the descriptor still has this name."""
     try:
         return os.path.samestat(os.stat(name), os.fstat(descriptor))
@@ -247,8 +222,8 @@ def _is_there(name: str, descriptor: int) -> bool:
 
 
 _DIGEST = hashlib.sha256().digest_size
-_KINDS = "biuf"
-_STUMBLES = (
+_ARRAY_KINDS = "biuf"
+_STATE_FAILURES = (
     ValueError,
     LookupError,
     TypeError,
@@ -264,26 +239,14 @@ _STUMBLES = (
 def write_checkpoint(
     path: str, identity: dict[str, Any], state: Any, classes: Iterable[type] = ()
 ) -> None:
-    """Writes FILE; what was FILE becomes FILE.1.
+    """Write FILE; the previous FILE becomes FILE.1.
 
-    Parameters
-    ----------
-    identity : dict
-        What a run must share with this one to go on from here.
-    state : tree
-        See the head of the module.
-    classes : types
-        Records, named tuples and classes with __slots__ that may occur in it.
-
-    Raises
-    ------
-    OutputError
-    CheckpointError
-        Where FILE or FILE.1 is there and is no checkpoint; they stay as they are.
-    TypeError
-        For a value that is none of the kinds above.
+    `identity` is what a run must share with this one to continue from it; `state` is a tree as
+    described at the head of the module, with instances of `classes`: records, named tuples and
+    classes with __slots__. Raises OutputError; CheckpointError if FILE or FILE.1 exists and is no
+    checkpoint, which stays as it is; TypeError for a value of another type.
     """
-    check_ours(path)
+    check_names(path)
     arrays: list[np.ndarray] = []
     tree = _encode(state, {cls.__name__ for cls in classes}, arrays, {})
     heads = [[array.dtype.str, list(array.shape)] for array in arrays]
@@ -295,20 +258,16 @@ def write_checkpoint(
             digest.update(part)
             output.write(part)
         output.write(digest.digest())
-        make_room(path)
+        rotate(path)
 
 
 def read_checkpoint(path: str, classes: Iterable[type] = ()) -> tuple[dict[str, Any], Any] | None:
-    """Identity and state of the newest generation that is whole; None where there is no file of
-    either.
+    """Return identity and state of the newest complete generation; None if neither file exists.
 
-    Raises
-    ------
-    CheckpointError
-        When files are there and none is whole.
+    Raises CheckpointError if files exist and none is complete.
     """
     damage = None
-    for name in (path, previous(path)):
+    for name in (path, previous_path(path)):
         try:
             with open_file(name) as file:
                 data = file.read()
@@ -335,13 +294,13 @@ def _parse(path: str, data: bytes, classes: dict[str, type]) -> tuple[dict[str, 
         or hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]
     ):
         raise CheckpointError(path, "is damaged or cut short; remove it to start afresh")
-    with unfit(path):
+    with refuse_unfit(path):
         end = data.index(b"\n", len(MAGIC))
         head = json.loads(data[len(MAGIC) : end])
         arrays, at, body = [], end + 1, memoryview(data)[:-_DIGEST]
         for kind, shape in head["arrays"]:
             dtype = np.dtype(kind)
-            if dtype.kind not in _KINDS or not all(
+            if dtype.kind not in _ARRAY_KINDS or not all(
                 type(size) is int and size >= 0 for size in shape
             ):
                 raise StateError(f"an array {shape} of {kind}; expected one of numbers")
@@ -360,19 +319,15 @@ def _parse(path: str, data: bytes, classes: dict[str, type]) -> tuple[dict[str, 
 
 
 @contextlib.contextmanager
-def unfit(path: str):
-    """One message, which names the file, of whatever keeps a run from going on from the state
-    within.
+def refuse_unfit(path: str):
+    """Turn every failure of restoring a state within the block into one CheckpointError that names
+    the file.
 
-    A state is what a run wrote: one that any code stumbles over, in whatever way, is not its own.
-
-    Raises
-    ------
-    CheckpointError
+    A state is what a run wrote: one that any code fails on, in whatever way, is not.
     """
     try:
         yield
-    except _STUMBLES as error:
+    except _STATE_FAILURES as error:
         text = (
             str(error)
             if isinstance(error, StateError | TrainingError)
@@ -396,7 +351,7 @@ def _encode(value: Any, classes: set[str], arrays: list[np.ndarray], seen: dict[
         }
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, np.ndarray) and value.dtype.kind in _KINDS:
+    if isinstance(value, np.ndarray) and value.dtype.kind in _ARRAY_KINDS:
         if id(value) not in seen:
             seen[id(value)] = len(arrays)
             arrays.append(
@@ -452,7 +407,7 @@ def _decode(value: Any, classes: dict[str, type], arrays: list[np.ndarray]) -> A
 
 
 def _message(template: Any, *values: Any) -> Message:
-    """A message whose values are words, numbers and the parts of a parameter."""
+    """Build a message whose values are words, numbers and the parts of a parameter."""
     schemas.checked(template, schemas.text(), "message")
     return Message(
         template, *(Parameter(*value) if isinstance(value, tuple) else value for value in values)
@@ -460,8 +415,8 @@ def _message(template: Any, *values: Any) -> Message:
 
 
 def _check_types(cls: type, fields: dict[str, Any], classes: dict[str, type]) -> None:
-    """Refuses values that are none of the plain types, arrays and listed classes their annotations
-    name."""
+    """Refuse values that have none of the plain types, arrays and listed classes in their
+    annotations."""
     plain: dict[str, Any] = {
         "int": int,
         "float": int | float,
@@ -495,7 +450,7 @@ def _fields(cls: type) -> list[str]:
 
 
 def fingerprint(examples: Any) -> str:
-    """A digest of all that was read of the examples; rows in parts have their own."""
+    """Return a digest of all data of the examples; rows in parts have their own."""
     if hasattr(examples, "digest"):
         return examples.digest
     digest = hashlib.sha256()
@@ -506,12 +461,12 @@ def fingerprint(examples: Any) -> str:
     )
     for part in (X.indptr, X.indices, X.data, *others):
         for piece in part.contents() if hasattr(part, "contents") else (part,):
-            digest.update(_digested(piece))
+            digest.update(_digest_input(piece))
     return digest.hexdigest()
 
 
-def _digested(part: Any) -> Any:
-    """Return the bytes that a digest takes of an array, of bytes, or of plain values."""
+def _digest_input(part: Any) -> Any:
+    """Return the bytes of an array, of bytes, or of plain values that enter a digest."""
     if isinstance(part, np.ndarray):
         return np.ascontiguousarray(part).reshape(-1).view(np.uint8)
     if isinstance(part, bytes):

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Example files: LIBSVM and svm_light text.
+"""Example files in LIBSVM and svm_light text, read and scanned by several threads.
 
-One text read and scanned by several threads.
-
-Every member of the crew does the whole way: it fills its own buffer with the next lines, which stay
-in its cache, scans them apart from the rows, and joins whatever parts are due. Reading is one at a
-time and so is joining, but both take little beside the scanning, and no member waits for another
+Every member of the crew performs all steps: it fills its own buffer with the next lines, which stay
+in its cache, scans them apart from the rows, and joins the parts that are due. One member reads at
+a time, and one joins, but both take little compared with scanning, and no member waits for another
 unless it is far ahead.
 
-(I1) Blocks are numbered as they are read and joined in that order, so rows and the fault that is
-reported are those of one thread. (I2) A failure of the text takes a number too: what was read
-before it is scanned first.
+(I1) Blocks are numbered as they are read and joined in that order, so rows and the reported fault
+are those of one thread. (I2) A failure of the text takes a number too: everything read before it is
+scanned first.
 """
 
 from __future__ import annotations
@@ -22,26 +20,34 @@ from svmcut._native.scan import Scanner, ScanPart
 from svmcut.base.errors import NoExamples
 from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 from svmcut.data.examples import Csr, Examples, Source
-from svmcut.files.text import Bytes, Text, block_bytes_of, check_limit, feed, memory_for, open_text
+from svmcut.files.text import (
+    ByteSource,
+    Text,
+    block_size,
+    check_limit,
+    explain_memory_errors,
+    feed_scanner,
+    open_text,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
+#: Size of a regular file from which all threads read blocks of their own.
 CREW_BYTES = 1 << 22
-"""A regular file of so many bytes is read by all threads, each its own blocks."""
 
 
 class Comments:
-    """The texts behind the first ``#`` of lines, by line."""
+    """The text behind the first ``#`` of lines, by line."""
 
     def __init__(self) -> None:
         self._found: dict[int, bytes] = {}
         self._line, self._open = 1, False
 
     def add(self, text: bytes) -> None:
-        """Takes in the text that follows what was added before."""
+        """Add text that follows the text added before."""
         at = 0
         while True:
             if not self._open:
@@ -57,15 +63,15 @@ class Comments:
             self._open, at = False, end
 
     def of(self, source: Source, rows: NDArray[np.int64]) -> list[bytes]:
-        """The comments of rows, without a carriage return at the end; empty where a line has
-        none."""
+        """Return the comments of rows, without a carriage return at the end; empty for a line
+        without one."""
         if not self._found:
             return [b""] * len(rows)
         return [self._found.get(line, b"").rstrip(b"\r") for line in source.lines_of(rows).tolist()]
 
 
-class _Commented:
-    """The bytes of a text, whose comments are kept on the way."""
+class _CommentReader:
+    """The bytes of a text whose comments are recorded while it is read."""
 
     def __init__(self, text: Text, comments: Comments):
         self._text, self._comments, self.bytes_left = text, comments, text.bytes_left
@@ -83,44 +89,21 @@ def read_examples(
     max_memory: float | None = None,
     zero_based: bool = False,
     comments: Comments | None = None,
-    numbered: Callable[[Bytes], Bytes] | None = None,
+    numbered: Callable[[ByteSource], ByteSource] | None = None,
 ) -> Examples:
-    """All examples of a file.
+    """Return all examples of a file; n_features is its largest index. Time O(bytes).
 
-    Parameters
-    ----------
-    path : str
-        A file or pipe, plain or compressed by content; ``-`` for standard input.
-    threads : int
-        How many scan at once. The result and the error do not depend on it.
-    max_memory : float, optional
-        In MB (10^6 bytes), for the arrays returned.
-    zero_based : bool
-        Indices of the file start at 0: index k is feature k + 1.
-    comments : Comments, optional
-        Takes in those of the file.
-    numbered : callable, optional
-        Gives the text with numbers for labels that are words.
+    `path` is a file or pipe, plain or compressed by content, or ``-`` for standard input. Neither
+    result nor error depends on the number of threads. `max_memory` limits the returned arrays, in
+    MB (10^6 bytes). With `zero_based`, index k is feature k + 1. `comments` records those of the
+    file; `numbered` replaces labels that are words by numbers. Memory is that of the arrays and of
+    one block of text per thread, or of the longest line.
 
-    Returns
-    -------
-    Examples
-        n_features is the largest index of the file.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, has no examples or changes meanwhile, or a line is not as it should
-        be.
-    MemoryLimitError
-        The arrays take more than max_memory, by what has been read so far, or more than the system
-        gives.
-
-    Notes
-    -----
-    Time O(bytes). Memory: the arrays and one block of text a thread, or the longest line.
+    Raises DataError if the file cannot be read, has no examples, changes meanwhile, or has an
+    invalid line; MemoryLimitError if the arrays take more than `max_memory`, estimated from the
+    part read so far, or more than the system has.
     """
-    block_bytes = block_bytes_of(threads)
+    block_bytes = block_size(threads)
     with open_text(path) as text:
         scanner = Scanner(path, threads=threads, zero_based=zero_based)
 
@@ -128,7 +111,7 @@ def read_examples(
             check_limit(scanner, position, bytes_left, max_memory)
 
         text.check_kind()
-        with memory_for(scanner, block_bytes):
+        with explain_memory_errors(scanner, block_bytes):
             if (
                 comments is None
                 and numbered is None
@@ -138,11 +121,11 @@ def read_examples(
             ):
                 read_together(scanner, text, threads, check)
             else:
-                shown: Bytes = text if comments is None else _Commented(text, comments)
+                shown: ByteSource = text if comments is None else _CommentReader(text, comments)
                 shown = shown if numbered is None else numbered(shown)
-                for _ in feed(scanner, shown, block_bytes):
+                for _ in feed_scanner(scanner, shown, block_bytes):
                     check(text.position, text.bytes_left())
-            examples = _take(scanner)
+            examples = _take_examples(scanner)
         if not len(examples):
             raise NoExamples(path)
         return examples
@@ -155,39 +138,25 @@ def stream_examples(
     block_bytes: int = 1 << 20,
     unlabelled: bool = False,
     zero_based: bool = False,
-    numbered: Callable[[Bytes], Bytes] | None = None,
+    numbered: Callable[[ByteSource], ByteSource] | None = None,
 ) -> Iterator[Examples]:
-    """The examples of a file in blocks of whole rows, in constant memory.
+    """Yield the examples of a file in blocks of whole rows, at least one each, in constant memory.
 
-    Parameters
-    ----------
-    path, threads, zero_based
-        As in `read_examples`.
-    block_bytes : int
-        About how much text makes a block; a longer line makes a block of its own.
-    unlabelled : bool
-        Whether any word may stand in place of a label, or none; labels are 0 then.
-    numbered : callable, optional
-        Gives the text with numbers for labels that are words.
-
-    Yields
-    ------
-    Examples
-        At least one row. n_features is the largest index of the block; qid and weights are None
-        when no line of the block has one; line numbers are those of the file.
-
-    Raises
-    ------
-    DataError, MemoryLimitError
-        As in `read_examples`, when their place is reached.
+    Arguments and failures are those of `read_examples`, raised at their place. A block comes from
+    about `block_bytes` of text; a longer line makes a block of its own. With `unlabelled` any word,
+    or none, may stand in place of a label; labels are 0 then. n_features is the largest index of
+    the block; qid and weights are None when no line of the block has one; line numbers are those of
+    the file.
     """
     with open_text(path) as text:
         text.check_kind()
         scanner = Scanner(path, threads=threads, unlabelled=unlabelled, zero_based=zero_based)
         begun = False
-        with memory_for(scanner, block_bytes):
-            for _ in feed(scanner, text if numbered is None else numbered(text), block_bytes):
-                examples = _take(scanner)
+        with explain_memory_errors(scanner, block_bytes):
+            for _ in feed_scanner(
+                scanner, text if numbered is None else numbered(text), block_bytes
+            ):
+                examples = _take_examples(scanner)
                 if len(examples):
                     begun = True
                     yield examples
@@ -195,21 +164,21 @@ def stream_examples(
             raise NoExamples(path)
 
 
-def _take(scanner: Scanner) -> Examples:
+def _take_examples(scanner: Scanner) -> Examples:
     rows = scanner.take()
     X = Csr(rows["values"], rows["indices"], rows["indptr"], rows["n_features"], True)
     return Examples(X, rows["y"], rows["qid"], rows["cost"], Source(scanner.path, rows["skips"]))
 
 
+#: Text buffered by each member; it fits in the second-level cache, with the scanned rows.
 BLOCK_BYTES = 1 << 19
-"""Text in flight for each member; it fits in the second-level cache, with what becomes of it."""
 
-PARTS = 4
+PARTS_PER_MEMBER = 4
 """Parts a member; those that are not being scanned wait for an earlier one."""
 
 
-class _Done(NamedTuple):
-    """A scanned part, or why there is none, and how far the text was when it had been read."""
+class _ScannedBlock(NamedTuple):
+    """A scanned part, or its failure, and the place in the text after it was read."""
 
     part: ScanPart
     failure: Exception | None
@@ -218,20 +187,11 @@ class _Done(NamedTuple):
 
 
 def read_together(scanner: Scanner, text, threads: int, check: Callable[[int, int], None]) -> None:
-    """Scans the whole text with that many threads, this one among them.
+    """Scan the whole text with that many threads, this one among them.
 
-    Parameters
-    ----------
-    text : object
-        With readinto, position and bytes_left; reading it must not wait for anyone.
-    check : callable
-        Called after every join with the bytes read until then and the bytes left; it may raise.
-
-    Raises
-    ------
-    Exception
-        The first in the order of the text: DataError, MemoryError, those of the text and of the
-        check.
+    `text` has readinto, position and bytes_left, and reading it must not block. `check` is called
+    after every join with the bytes read until then and the bytes left; it may raise. The first
+    failure in the order of the text is raised: of the scan, of the text or of the check.
     """
     crew = _Crew(scanner, text, threads, check)
     helpers = [threading.Thread(target=crew.work, daemon=True) for _ in range(threads - 1)]
@@ -264,19 +224,19 @@ class _Crew:
         self._broken: Exception | None = None
         self._change = threading.Condition()
         self._free = [
-            ScanPart() for _ in range(PARTS * threads)
+            ScanPart() for _ in range(PARTS_PER_MEMBER * threads)
         ]  # this and what follows under _change
-        self._done: dict[int, _Done] = {}
+        self._done: dict[int, _ScannedBlock] = {}
         self._joined, self._joining, self._stopped = 0, False, False
 
     def stop(self) -> None:
-        """Ends the work of all, soon."""
+        """Tell all members to end."""
         with self._change:
             self._stopped = True
             self._change.notify_all()
 
     def work(self) -> None:
-        """Reads, scans and joins until there is nothing left to read."""
+        """Read, scan and join until the text is consumed."""
         try:
             buffer = bytearray(BLOCK_BYTES)
             while (part := self._take_part()) is not None:
@@ -294,8 +254,8 @@ class _Crew:
                 self._change.wait()
             return None if self._stopped else self._free.pop()
 
-    def _scan_next(self, part: ScanPart, buffer: bytearray) -> tuple[int, _Done | None]:
-        """Reads and scans the next block; None where the text has ended."""
+    def _scan_next(self, part: ScanPart, buffer: bytearray) -> tuple[int, _ScannedBlock | None]:
+        """Read and scan the next block; return None at the end of the text."""
         text = self._text
         with self._reading:
             if self._ended:
@@ -310,10 +270,10 @@ class _Crew:
             position, left = text.position, text.bytes_left()
         with memoryview(buffer) as view:
             self._scanner.scan_part(part, view[:size], first=number == 0)
-        return number, _Done(part, failure, position, left)
+        return number, _ScannedBlock(part, failure, position, left)
 
     def _fill(self, buffer: bytearray) -> int:
-        """Puts the next whole lines into the buffer; the bytes they take. The rest of the last line
+        """Put the next whole lines into the buffer and return their size; the rest of the last line
         is kept."""
         size = len(self._kept)
         buffer.extend(bytes(max(0, size + BLOCK_BYTES - len(buffer))))
@@ -333,8 +293,8 @@ class _Crew:
                 return lines
             buffer.extend(bytes(len(buffer)))
 
-    def _hand_in(self, number: int, done: _Done) -> None:
-        """Joins all parts that are due, unless another member is at it."""
+    def _hand_in(self, number: int, done: _ScannedBlock) -> None:
+        """Join all parts that are due, unless another member is joining."""
         with self._change:
             self._done[number] = done
             if self._joining:

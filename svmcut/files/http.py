@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of web servers, read as they come and at any place.
+"""Files of web servers, read in order or at any place.
 
-What is read is one version of the file, and all of it: every answer must be of the state of the
-first, and as long as announced. Nothing is waited for without an end.
+All reads belong to one version of the file: every answer must be of the state of the first, and as
+long as announced. Every wait has a limit.
 """
 
 from __future__ import annotations
@@ -24,27 +24,17 @@ from svmcut.base.typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Seconds without a byte after which a server is given up.
-PATIENCE = 60.0
-#: Bytes that are skipped by reading them, where a new request takes longer.
-_NEAR = 1 << 18
+#: Seconds without a byte after which a read fails.
+TIMEOUT = 60.0
+#: Bytes up to which skipping by reading is faster than a new request.
+_MAX_SKIPPED = 1 << 18
 
 
 class HttpFile(io.RawIOBase):
-    """A file of a URL.
+    """A file at a URL, as a raw stream.
 
-    Attributes
-    ----------
-    size : int or None
-        Bytes, as the server announces them.
-    stamps : dict of str to str
-        ETag and Last-Modified, where the server says them.
-
-    Raises
-    ------
-    OSError
-        FileNotFoundError where there is none; for an object that ends early or changes, and where
-        the server does not answer in time.
+    Reading raises OSError: FileNotFoundError if the file does not exist, others for a file that
+    ends early or changes, and for a server that does not answer in time.
     """
 
     def __init__(self, url: str):
@@ -59,10 +49,12 @@ class HttpFile(io.RawIOBase):
         query = urllib.parse.quote(parts.query, safe="/%:@!$&'()*+,;=~?")
         self._url = urllib.parse.urlunsplit((parts.scheme, host, path, query, ""))
         self._place = self._at = 0  # of the next read, and of the answer that is open
+        #: Bytes, as the server announces them; None if it does not.
         self.size: int | None = None
+        #: ETag and Last-Modified, if the server sends them.
         self.stamps: dict[str, str] = {}
         try:
-            self._answer = self._asked(0)
+            self._answer = self._request(0)
         except BaseException:
             self.close()
             raise
@@ -94,7 +86,7 @@ class HttpFile(io.RawIOBase):
         if not len(view):
             return 0
         self._go_to(self._place)
-        with _told():
+        with _explain_failures():
             count = self._answer.readinto(view)
         self._at += count
         self._place += count
@@ -109,14 +101,14 @@ class HttpFile(io.RawIOBase):
         super().close()
 
     def check_unchanged(self) -> None:
-        """Refuses, as an OSError, a file that the server has in another state by now."""
+        """Raise OSError if the server now has the file in another state."""
         if self.stamps:
-            self._asked(0, "HEAD").close()
+            self._request(0, "HEAD").close()
 
     def _go_to(self, place: int) -> None:
-        """Has the open answer go on at a place."""
-        if 0 <= place - self._at <= _NEAR:
-            with _told():
+        """Continue the open answer, or a new one, at a place."""
+        if 0 <= place - self._at <= _MAX_SKIPPED:
+            with _explain_failures():
                 while self._at < place:
                     skipped = len(self._answer.read(place - self._at))
                     self._at += skipped
@@ -124,17 +116,17 @@ class HttpFile(io.RawIOBase):
                         break
         if self._at != place:
             self._answer.close()
-            self._answer = self._asked(place)
+            self._answer = self._request(place)
             self._at = place
 
-    def _asked(self, place: int, method: str = "GET") -> Any:
+    def _request(self, place: int, method: str = "GET") -> Any:
         headers = dict(self._headers)
         if place:
             headers["Range"] = f"bytes={place}-"
         request = urllib.request.Request(self._url, headers=headers, method=method)
-        with _told():
-            answer = urllib.request.urlopen(request, timeout=PATIENCE)
-        size = _size_of(answer, place)
+        with _explain_failures():
+            answer = urllib.request.urlopen(request, timeout=TIMEOUT)
+        size = _full_size(answer, place)
         stamps = {
             key: answer.headers[key] for key in ("ETag", "Last-Modified") if key in answer.headers
         }
@@ -149,8 +141,8 @@ class HttpFile(io.RawIOBase):
         return answer
 
 
-def _size_of(answer: Any, place: int) -> int | None:
-    """Bytes of the whole file, as an answer announces them."""
+def _full_size(answer: Any, place: int) -> int | None:
+    """Return the size of the whole file that an answer announces."""
     total = answer.headers.get("Content-Range", "").rpartition("/")[2]
     if total.isdecimal():
         return int(total)
@@ -159,12 +151,12 @@ def _size_of(answer: Any, place: int) -> int | None:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """Failures of the network as an OSError that says what happened."""
+def _explain_failures() -> Iterator[None]:
+    """Turn failures of the network into an OSError that explains them."""
     try:
         yield
     except TimeoutError:
-        raise _stalled() from None
+        raise _timeout_error() from None
     except urllib.error.HTTPError as error:
         error.close()
         if error.code in (404, 410):
@@ -174,7 +166,7 @@ def _told() -> Iterator[None]:
     except urllib.error.URLError as error:
         reason = error.reason
         if isinstance(reason, TimeoutError):
-            raise _stalled() from None
+            raise _timeout_error() from None
         raise OSError(str(getattr(reason, "strerror", None) or reason)) from None
     except http.client.IncompleteRead:
         raise OSError("the server closed before the end; the file is not whole") from None
@@ -182,5 +174,5 @@ def _told() -> Iterator[None]:
         raise OSError(f"no answer of a web server: {type(error).__name__}") from None
 
 
-def _stalled() -> OSError:
-    return OSError(f"time-out: the server has sent nothing for {PATIENCE:g} seconds")
+def _timeout_error() -> OSError:
+    return OSError(f"time-out: the server has sent nothing for {TIMEOUT:g} seconds")

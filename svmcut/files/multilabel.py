@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Multilabel example files: LIBSVM's ``LABEL,LABEL,... INDEX:VALUE ...`` and the
-extreme-classification repository's.
+"""Multilabel example files: LIBSVM's ``LABEL,LABEL,... INDEX:VALUE ...`` and those of the
+extreme-classification repository.
 
-A line that starts with a blank has no label, and one of blanks alone no feature either; a blank
-after a comma is taken as well. The repository's files open with a line of three whole numbers,
-``EXAMPLES FEATURES LABELS``, and count features and labels from 0; an empty line is a row where
-there are too few others.
+A line that starts with a blank has no label, and one of blanks only no feature either; a blank
+after a comma is accepted. The repository's files begin with a line of three whole numbers,
+``EXAMPLES FEATURES LABELS``, and count features and labels from 0; an empty line is a row if there
+are too few others.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from svmcut.data.examples import Csr, MultilabelExamples, Source
 from svmcut.files.remote import is_file
 from svmcut.files.text import (
     BLOCK_BYTES,
-    Bytes,
+    ByteSource,
     ChangedText,
     Text,
-    block_bytes_of,
+    block_size,
     check_limit,
-    feed,
+    explain_memory_errors,
+    feed_scanner,
     line_blocks,
-    memory_for,
     open_text,
 )
 
@@ -36,40 +36,25 @@ _HEADER = re.compile(
     rb"\xef?\xbb?\xbf?[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?(?:\n|$)"
 )
 
-#: Lines that are empty.
-_NOTHING = (b"", b"\r")
+#: Empty lines, without the newline.
+_EMPTY_LINES = (b"", b"\r")
 
 
 def read_multilabel(
     path: str, *, threads: int = 1, max_memory: float | None = None, zero_based: bool = False
 ) -> MultilabelExamples:
-    """All examples of a multilabel file.
+    """Return all examples of a multilabel file; n_features is that of the header, else the largest
+    index.
 
-    Parameters
-    ----------
-    path, threads, max_memory
-        As in `read_examples`.
-    zero_based : bool
-        Indices start at 0, as they do where there is a header.
-
-    Returns
-    -------
-    MultilabelExamples
-        n_features is what a header announces, else the largest index of the file.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, has no examples, a line is not as it should be, a label stands
-        twice in a line, or the file holds other counts than its header announces.
-    MemoryLimitError
-        The arrays take more than max_memory, or more than the system gives.
+    Arguments are those of `read_examples`; a header implies `zero_based`. Raises DataError if the
+    file cannot be read, has no examples, an invalid line or a label twice in a line, or differs
+    from its header; MemoryLimitError as `read_examples`.
     """
-    block_bytes = block_bytes_of(threads)
+    block_bytes = block_size(threads)
     with open_text(path) as text:
-        rows, header, scanner = _started(text, path, threads, zero_based)
-        with memory_for(scanner, block_bytes):
-            for _ in feed(scanner, rows, block_bytes):
+        rows, header, scanner = _start_scan(text, path, threads, zero_based)
+        with explain_memory_errors(scanner, block_bytes):
+            for _ in feed_scanner(scanner, rows, block_bytes):
                 check_limit(scanner, text.position, text.bytes_left(), max_memory)
             examples = _take(scanner, header)
     _check_count(path, len(examples), header)
@@ -79,29 +64,18 @@ def read_multilabel(
 def stream_multilabel(
     path: str, *, threads: int = 1, block_bytes: int = 1 << 20, zero_based: bool = False
 ) -> Iterator[MultilabelExamples]:
-    """The examples of a multilabel file in blocks of whole rows, in constant memory.
+    """Yield the examples of a multilabel file in blocks of whole rows, at least one each, in
+    constant memory.
 
-    Parameters
-    ----------
-    path, threads, block_bytes, zero_based
-        As in `stream_examples`.
-
-    Yields
-    ------
-    MultilabelExamples
-        At least one row. ``names`` are the labels of the block; n_features is what a header
-        announces, else the largest index of the block; line numbers are those of the file.
-
-    Raises
-    ------
-    DataError, MemoryLimitError
-        As in `read_multilabel`, when their place is reached; another number of examples than a
-        header announces after the last block.
+    Arguments are those of `stream_examples`, failures those of `read_multilabel`, raised at their
+    place; another number of examples than in the header is refused after the last block. `names`
+    are the labels of the block; n_features is that of the header, else the largest index of the
+    block; line numbers are those of the file.
     """
     with open_text(path) as text:
-        (rows, header, scanner), count = _started(text, path, threads, zero_based), 0
-        with memory_for(scanner, block_bytes):
-            for _ in feed(scanner, rows, block_bytes):
+        (rows, header, scanner), count = _start_scan(text, path, threads, zero_based), 0
+        with explain_memory_errors(scanner, block_bytes):
+            for _ in feed_scanner(scanner, rows, block_bytes):
                 examples = _take(scanner, header)
                 if len(examples):
                     count += len(examples)
@@ -109,12 +83,12 @@ def stream_multilabel(
         _check_count(path, count, header)
 
 
-def _started(
+def _start_scan(
     text: Text, path: str, threads: int, zero_based: bool
-) -> tuple[Bytes, tuple[int, int, int] | None, Scanner]:
-    """The lines of the rows, what the header announces, and who scans them."""
-    start = _Start(text)
-    rows: Bytes = start
+) -> tuple[ByteSource, tuple[int, int, int] | None, Scanner]:
+    """Return the lines of the rows, the numbers of the header and the scanner."""
+    start = _HeaderText(text)
+    rows: ByteSource = start
     if start.header is not None:
         rows = ChangedText(start, _empty_lines_as_rows(path, start.header[0]))
         zero_based = True
@@ -123,8 +97,11 @@ def _started(
 
 
 def _empty_lines_as_rows(path: str, announced: int) -> Callable[[bytes], bytes]:
-    """Makes lines of blanks of as many empty ones as the other lines are fewer than the header
-    announces; of a file that is read once of all before so many rows are there."""
+    """Return a function that turns empty lines into rows while rows are missing.
+
+    Missing rows are those of the header less the other lines; a file that can be read only once
+    counts lines as they come.
+    """
     missing, again = announced, is_file(path)
     if again:
         with open_text(path) as text:
@@ -137,7 +114,7 @@ def _empty_lines_as_rows(path: str, announced: int) -> Callable[[bytes], bytes]:
             return block
         lines = block.split(b"\n")
         for k, line in enumerate(lines[:-1]):
-            if line in _NOTHING and missing > 0:
+            if line in _EMPTY_LINES and missing > 0:
                 lines[k] = b" " + line
                 missing -= 1
             elif not again and _is_row(line):
@@ -148,18 +125,18 @@ def _empty_lines_as_rows(path: str, announced: int) -> Callable[[bytes], bytes]:
 
 
 def _is_row(line: bytes) -> bool:
-    return line not in _NOTHING and not line.lstrip().startswith(b"#")
+    return line not in _EMPTY_LINES and not line.lstrip().startswith(b"#")
 
 
 def _take(scanner: Scanner, header: tuple[int, int, int] | None) -> MultilabelExamples:
-    """The rows scanned since the last time."""
+    """Return the rows scanned since the last call."""
     rows = scanner.take()
     X = Csr(rows["values"], rows["indices"], rows["indptr"], rows["n_features"], True)
     source = Source(scanner.path, rows["skips"])
     indptr = np.concatenate([[0], np.cumsum(rows["y"])]).astype(np.int64)
-    ids = _sorted_rows(rows["label_ids"], indptr, source)
+    ids = _sort_labels(rows["label_ids"], indptr, source)
     if header is not None:
-        X = _as_announced(X, ids, indptr, header, source)
+        X = _apply_header(X, ids, indptr, header, source)
     names, places = np.unique(ids, return_inverse=True)
     return MultilabelExamples(
         X, names.astype(np.int64), indptr, places.astype(np.int32), source, rows["cost"]
@@ -175,8 +152,8 @@ def _check_count(path: str, n: int, header: tuple[int, int, int] | None) -> None
         )
 
 
-def _sorted_rows(ids, indptr, source: Source):
-    """The labels of every row in increasing order; refuses one that stands twice."""
+def _sort_labels(ids, indptr, source: Source):
+    """Return the labels of every row in increasing order; refuse a label that occurs twice."""
     row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     ids = ids[np.lexsort((ids, row))]
     twice = np.flatnonzero((ids[1:] == ids[:-1]) & (row[1:] == row[:-1]))
@@ -186,8 +163,8 @@ def _sorted_rows(ids, indptr, source: Source):
     return ids
 
 
-def _as_announced(X: Csr, ids, indptr, header: tuple[int, int, int], source: Source) -> Csr:
-    """X with the number of features the header announces; refuses features and labels beyond it."""
+def _apply_header(X: Csr, ids, indptr, header: tuple[int, int, int], source: Source) -> Csr:
+    """Return X with the number of features of the header; refuse features and labels beyond it."""
     _, d, K = header
     if X.n_features > d:
         row = int(np.searchsorted(X.indptr, int(np.argmax(X.indices >= d)), side="right")) - 1
@@ -201,15 +178,8 @@ def _as_announced(X: Csr, ids, indptr, header: tuple[int, int, int], source: Sou
     return Csr(X.data, X.indices, X.indptr, d, X.proven)
 
 
-class _Start:
-    """A text whose first line is looked at; a header becomes a comment line, so that line numbers
-    stay.
-
-    Attributes
-    ----------
-    header : tuple of int or None
-        Examples, features, labels.
-    """
+class _HeaderText:
+    """A text whose header, if any, is replaced by a comment line, so that line numbers stay."""
 
     def __init__(self, text: Text):
         self._text, self._head = text, bytearray()
@@ -220,6 +190,7 @@ class _Start:
             self._head += piece[:count]
             whole = count == 0 or b"\n" in self._head
         match = _HEADER.match(self._head) if whole else None
+        #: Numbers of examples, features and labels; None without a header.
         self.header: tuple[int, int, int] | None = None
         if match:
             self.header = int(match[1]), int(match[2]), int(match[3])
@@ -230,7 +201,7 @@ class _Start:
         return left + len(self._head) if left >= 0 else left
 
     def readinto(self, view: memoryview) -> int:
-        """Fills the front of the view; 0 at the end."""
+        """Fill the front of the view; return 0 at the end."""
         if not self._head:
             return self._text.readinto(view)
         count = min(len(self._head), len(view))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Contents of a file, as its name tells them."""
+"""Guesses of the format of a file from its name and its first lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from svmcut.base.patterns import pattern
 from svmcut.files.remote import is_file, open_file
 from svmcut.spec.catalog import COLUMNS
 
-#: Endings of names, before one of a compressed file.
+#: Formats by the ending of a name; that of a compressed file may follow.
 ENDINGS = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -23,8 +23,8 @@ ENDINGS = {
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 
-def input_of(path: str) -> str | None:
-    """Return the format that the ending of a name stands for, or None."""
+def input_by_ending(path: str) -> str | None:
+    """Return the format that the ending of a name implies; None for other endings."""
     name, ending = os.path.splitext(path.lower())
     if ending in PACKED:
         ending = os.path.splitext(name)[1]
@@ -35,11 +35,14 @@ _PAIR = pattern(rb"\s\d+:[-+.\d]")
 
 
 def guess_input(path: str, tags: bool = False) -> str | None:
-    """Return the format that a plain file without any INDEX:VALUE in its first lines may have, or
-    None. tags: whether its tokens must have tags, which stand in columns."""
+    """Guess the format of a plain file without INDEX:VALUE in its first lines; None if there is no
+    sign.
+
+    With `tags`, tokens are expected to have tags, in columns then.
+    """
     first, *rest = _lines_without_pairs(path) or [b""]
     if tags:
-        return COLUMNS if _columns([first, *rest[:2]]) > 1 else None
+        return COLUMNS if _count_columns([first, *rest[:2]]) > 1 else None
     if first.startswith(b"__label__"):
         return "text"
     for sign, input in ((b",", "csv"), (b";", "csv"), (b"\t", "tsv")):
@@ -50,25 +53,25 @@ def guess_input(path: str, tags: bool = False) -> str | None:
 
 
 def are_sentences(path: str) -> bool:
-    """Return whether a plain file may hold tokens in columns, the last of which are words, with
-    empty lines between its sentences."""
+    """Return whether a plain file may hold tokens in columns, the last of them words, with empty
+    lines between sentences."""
     lines = _lines_without_pairs(path)
     words = [line.split() for line in lines if line.strip()]
     return (
-        _columns(lines[:-1]) > 1
+        _count_columns(lines[:-1]) > 1
         and any(not line.strip() for line in lines)
         and any(word[-1].strip(b"+-.0123456789") for word in words)
     )
 
 
-def _columns(lines: list[bytes]) -> int:
-    """How many words every line has that is not empty; 0 where they differ."""
+def _count_columns(lines: list[bytes]) -> int:
+    """Return the number of words of every line that is not empty; 0 if they differ."""
     counts = {len(line.split()) for line in lines} - {0}
     return counts.pop() if len(counts) == 1 else 0
 
 
 def _lines_without_pairs(path: str) -> list[bytes]:
-    """The first lines of a plain file; none where it has an INDEX:VALUE or cannot be read."""
+    """Return the first lines of a plain file; none if it has INDEX:VALUE or cannot be read."""
     try:
         if not is_file(path):
             return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernel values in NumPy's .npy: a label and the values of a row in every row of a matrix.
+"""Kernel values in NumPy's .npy: every row of the matrix is a label and the kernel values of a row.
 
 Row k is point k, so that a training set is a matrix of n rows and n + 1 columns.
 """
@@ -14,30 +14,25 @@ from svmcut.base.errors import DataError, NoExamples
 from svmcut.base.typing import Any
 from svmcut.data.examples import Csr, Examples, Source
 
-ROWS = 1000  # at once
+BLOCK_ROWS = 1000  # at once
 
 
 def is_npy(path: str) -> bool:
-    """Return whether the name of a file is that of a .npy file."""
+    """Return whether the name of a file ends in .npy."""
     return path.lower().endswith(".npy")
 
 
 def read_npy(path: str) -> Examples:
-    """All rows, with their serial numbers.
-
-    Raises
-    ------
-    DataError
-        For what is no matrix of finite numbers.
-    """
-    return _rows_of(path, _matrix(path), 0)
+    """Return all rows with their serial numbers; raise DataError if the file is no matrix of finite
+    numbers."""
+    return _make_examples(path, _matrix(path), 0)
 
 
 def stream_npy(path: str) -> Iterator[Examples]:
-    """The rows in blocks; raises as `read_npy`."""
+    """Yield the rows in blocks; raise as `read_npy`."""
     matrix = _matrix(path)
-    for start in range(0, len(matrix), ROWS):
-        yield _rows_of(path, matrix[start : start + ROWS], start)
+    for start in range(0, len(matrix), BLOCK_ROWS):
+        yield _make_examples(path, matrix[start : start + BLOCK_ROWS], start)
 
 
 def _matrix(path: str) -> Any:
@@ -55,7 +50,7 @@ def _matrix(path: str) -> Any:
     return matrix
 
 
-def _rows_of(path: str, matrix: Any, start: int) -> Examples:
+def _make_examples(path: str, matrix: Any, start: int) -> Examples:
     y = np.ascontiguousarray(matrix[:, 0], np.float64)
     with np.errstate(over="ignore"):
         values = np.ascontiguousarray(matrix[:, 1:], np.float32)

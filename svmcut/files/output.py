@@ -2,16 +2,14 @@
 """Writing files so that a killed run leaves the old file or the new one.
 
 A regular file is written under another name in its folder, synced and renamed over the target. A
-pipe, a device or a terminal has no such thing as an old content and is written in place; so is
-``-``, standard output.
+pipe, a device or a terminal has no old content and is written in place; so is ``-``, standard
+output.
 
-Temporary files of runs that were killed: ``.svmcut-PID-HOME-RANDOM``, which the next run in the
-folder removes.
-
-A process id says something on one system alone, and folders are shared: HOME is a mark of the host
-and its process ids. A file goes at once where the mark is this system's and the process is gone;
-after a week where it is another's or there is none, as older versions wrote, and no process here
-has that id. It must be this user's, and a regular file.
+Temporary files are named ``.svmcut-PID-HOST-RANDOM``; those of killed runs are removed by the next
+run in the folder. A process id is valid on one system only, and folders are shared: HOST identifies
+the host and its process ids. A file is removed at once if the mark is this system's and the process
+does not exist; after a week if the mark is another's or missing, as in older versions, and no
+process here has that id. It must be a regular file of this user.
 """
 
 from __future__ import annotations
@@ -34,13 +32,13 @@ if TYPE_CHECKING:
 
 
 _NAME = pattern(r"\.svmcut-([0-9a-f]{1,8})-(?:([0-9a-f]{8})-)?[0-9a-f]{12}")
-#: Seconds after which a file of another system is no running process's.
-_OLD = 7 * 86400.0
+#: Seconds after which a file of another system belongs to no running process.
+_MAX_AGE = 7 * 86400.0
 
 
 @functools.cache
-def home() -> str:
-    """Eight digits that stand for this host and its space of process ids."""
+def host_mark() -> str:
+    """Return eight digits that identify this host and its process ids."""
     known = [os.uname().nodename if hasattr(os, "uname") else ""]
     with contextlib.suppress(OSError), open("/etc/machine-id", "rb") as file:
         known.append(file.read(64).hex())
@@ -50,9 +48,8 @@ def home() -> str:
     return f"{zlib.crc32(repr(known).encode()):08x}"
 
 
-def clear(folder: str) -> None:
-    """Removes from a folder what processes left that are gone; whatever fails, another run may
-    do."""
+def remove_leftovers(folder: str) -> None:
+    """Remove files of ended processes from a folder; failures are left to another run."""
     if os.name != "posix":
         return
     with contextlib.suppress(OSError), os.scandir(folder or ".") as entries:
@@ -60,12 +57,12 @@ def clear(folder: str) -> None:
             if not entry.name.startswith(".svmcut-"):
                 continue
             match = _NAME.fullmatch(entry.name)
-            if match is not None and _is_left(entry, int(match[1], 16), match[2]):
+            if match is not None and _is_leftover(entry, int(match[1], 16), match[2]):
                 with contextlib.suppress(OSError):
                     os.unlink(entry.path)
 
 
-def _is_left(entry: os.DirEntry, process: int, mark: str | None) -> bool:
+def _is_leftover(entry: os.DirEntry, process: int, mark: str | None) -> bool:
     if not _is_gone(process):
         return False
     try:
@@ -73,11 +70,11 @@ def _is_left(entry: os.DirEntry, process: int, mark: str | None) -> bool:
     except OSError:  # it has just been removed
         return False
     own = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid()
-    return own and (mark == home() or time.time() - status.st_mtime > _OLD)
+    return own and (mark == host_mark() or time.time() - status.st_mtime > _MAX_AGE)
 
 
 def _is_gone(process: int) -> bool:
-    """Return whether no process has this id; ids below 1 are those of groups."""
+    """Return whether no process has this id, which must be one: 0 is a group's."""
     if process < 1:
         return False
     try:
@@ -89,19 +86,19 @@ def _is_gone(process: int) -> bool:
     return False
 
 
-#: Names of open descriptors: of the standard ones, and folders of numbers.
+#: Names of open descriptors: the standard ones, and folders of numbers.
 _STREAMS, _DESCRIPTORS = ("/dev/stdin", "/dev/stdout", "/dev/stderr"), ("/dev/fd", "/proc/self/fd")
 _BUFFER_BYTES = 1 << 20
-#: A number that a model file states in eight digits comes back with at most this relative error: to
-#: float32, to %.8g, to float32.
+#: Largest relative error of a number stored with eight digits in a model file: float32, %.8g,
+#: float32.
 KEPT = 2.0**-24 * 2 + 5e-8
-#: Folders that were looked through for what killed runs left.
+#: Folders already cleared of files of killed runs.
 _cleared: set[str] = set()
 
 
 class Output:
-    """A file being written. Its failures are OutputError; a closed pipe stays BrokenPipeError,
-    which is no failure."""
+    """A file being written. Failures are OutputError; a closed pipe stays BrokenPipeError, which is
+    no failure."""
 
     def __init__(self, path: str, descriptor: int):
         self._path = path
@@ -110,18 +107,14 @@ class Output:
     def write(self, data: bytes | memoryview) -> None:
         """Append data.
 
-        Raises
-        ------
-        OutputError
-            When the system refuses (disk full, quota, device error).
-        BrokenPipeError
-            When the reader of a pipe is gone.
+        Raises OutputError if the system refuses (disk full, quota, device error), BrokenPipeError
+        if the reader of a pipe has closed it.
         """
-        with _named(self._path):
+        with _as_output_error(self._path):
             self._file.write(data)
 
     def _finish(self, sync: bool) -> None:
-        with _named(self._path):
+        with _as_output_error(self._path):
             self._file.flush()
             if sync:
                 os.fsync(self._file.fileno())
@@ -136,31 +129,22 @@ class Output:
 
 @contextlib.contextmanager
 def write_atomically(path: str) -> Iterator[Output]:
-    """A context manager that yields an Output and puts it at ``path`` when the block ends without
-    an exception.
+    """Yield an Output and put it at `path` when the block ends without an exception.
 
-    Parameters
-    ----------
-    path : str
-        Symbolic links are followed: what the link points to is replaced. Mode and owner of an
-        existing file are kept; a new file gets what the umask leaves. A target that is no regular
-        file is written in place, as it comes; ``-`` is standard output. What goes to a URL is sent
-        when it is complete.
-
-    Raises
-    ------
-    OutputError
-        When the target cannot be written. The old content stands and no temporary file is left, as
-        it is after any exception of the block.
+    Symbolic links are followed: the file a link points to is replaced. Mode and owner of an
+    existing file are kept; a new file gets those of the umask. A target that is no regular file is
+    written in place, as data comes; ``-`` is standard output. Data for a URL is sent when it is
+    complete. Raises OutputError if the target cannot be written. After it, as after any exception
+    of the block, the old content stands and no temporary file is left.
     """
     check_writable(path)
     if remote.is_url(path):
-        with _sent(path) as sent:
+        with _send_to_url(path) as sent:
             yield sent
         return
     output = temporary = None
     try:
-        with _named(path):
+        with _as_output_error(path):
             target, old = _resolve(path)
             if descriptor_of(path) is not None or (
                 old is not None and not stat.S_ISREG(old.st_mode)
@@ -168,12 +152,12 @@ def write_atomically(path: str) -> Iterator[Output]:
                 output = Output(path, _open_in_place(path, target))
             else:
                 # Named before it exists: a signal may end the run between any two steps.
-                temporary = _name_beside(target)
-                output = Output(path, _create(temporary, old))
+                temporary = _temporary_name(target)
+                output = Output(path, _create_file(temporary, old))
         yield output
         output._finish(sync=temporary is not None)
         if temporary is not None:
-            with _named(path):
+            with _as_output_error(path):
                 os.replace(temporary, target)
                 temporary = None
                 _sync_folder(os.path.dirname(target))
@@ -186,18 +170,18 @@ def write_atomically(path: str) -> Iterator[Output]:
 
 
 @contextlib.contextmanager
-def _sent(url: str) -> Iterator[Output]:
-    """An Output whose content goes to a URL at the end."""
+def _send_to_url(url: str) -> Iterator[Output]:
+    """Yield an Output whose content is sent to a URL at the end."""
     import tempfile
 
-    with _named(url):
+    with _as_output_error(url):
         descriptor, name = tempfile.mkstemp(prefix="svmcut-")
     output = Output(url, descriptor)
     try:
         yield output
         output._finish(sync=False)
-        with _named(url):
-            remote.put(name, url)
+        with _as_output_error(url):
+            remote.send(name, url)
     finally:
         output._abandon()
         with contextlib.suppress(OSError):
@@ -205,16 +189,12 @@ def _sent(url: str) -> Iterator[Output]:
 
 
 def check_writable(path: str) -> None:
-    """Find out before the work starts whether ``path`` can be written; nothing is created or
-    changed.
+    """Check before the work starts that `path` can be written; nothing is created or changed.
 
-    Raises
-    ------
-    OutputError
-        For an empty name, a directory, a folder that is missing or read-only, a file without write
-        permission, a name the file system does not take.
+    Raises OutputError for an empty name, a directory, a folder that is missing or read-only, a file
+    without write permission, and a name that the file system refuses.
     """
-    with _named(path):
+    with _as_output_error(path):
         if remote.is_url(path):
             remote.check_writable(path)
             return
@@ -222,7 +202,7 @@ def check_writable(path: str) -> None:
             raise OutputError(path, "an empty file name cannot be written")
         descriptor = descriptor_of(path)
         if descriptor is not None:
-            if not _is_written(descriptor):
+            if not _is_writable(descriptor):
                 raise OutputError(path, "is not open for writing")
             return
         target, old = _resolve(path)
@@ -240,7 +220,8 @@ def check_writable(path: str) -> None:
 
 
 @contextlib.contextmanager
-def _named(path: str) -> Iterator[None]:
+def _as_output_error(path: str) -> Iterator[None]:
+    """Turn system errors of the block into OutputError."""
     try:
         yield
     except BrokenPipeError:
@@ -250,9 +231,9 @@ def _named(path: str) -> Iterator[None]:
 
 
 def _resolve(path: str) -> tuple[str, os.stat_result | None]:
-    """The file a name leads to through symbolic links, and its status; None where it does not exist
-    yet."""
-    target = os.path.realpath(remote.located(path))
+    """Return the file a name leads to through symbolic links, and its status; None if it does not
+    exist."""
+    target = os.path.realpath(remote.local_path(path))
     try:
         return target, os.stat(target)
     except FileNotFoundError:
@@ -262,7 +243,8 @@ def _resolve(path: str) -> tuple[str, os.stat_result | None]:
 
 
 def descriptor_of(path: str) -> int | None:
-    """The open descriptor an output's name such as ``-`` or /dev/stdout stands for.
+    """Return the open descriptor that a name such as ``-`` or /dev/stdout stands for; None for
+    others.
 
     Reopening it would lose its place in the file.
     """
@@ -274,7 +256,7 @@ def descriptor_of(path: str) -> int | None:
     return int(number) if folder in _DESCRIPTORS and number.isdecimal() else None
 
 
-def _is_written(descriptor: int) -> bool:
+def _is_writable(descriptor: int) -> bool:
     try:
         import fcntl
     except ImportError:  # no such system call, and no such names either
@@ -287,23 +269,23 @@ def _open_in_place(path: str, target: str) -> int:
     return os.open(target, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
 
 
-def _name_beside(target: str) -> str:
-    """A name nobody has in the folder of the target; short, as the target's may be as long as the
-    system allows.
+def _temporary_name(target: str) -> str:
+    """Return an unused name in the folder of the target; short, as the target's may be as long as
+    the system allows.
 
-    What killed runs left in the folder is removed, once a process.
+    Files of killed runs in the folder are removed, once per process.
     """
     folder = os.path.dirname(target)
     if folder not in _cleared:
         _cleared.add(folder)
-        clear(folder)
+        remove_leftovers(folder)
     while True:
-        name = os.path.join(folder, f".svmcut-{os.getpid():x}-{home()}-{os.urandom(6).hex()}")
+        name = os.path.join(folder, f".svmcut-{os.getpid():x}-{host_mark()}-{os.urandom(6).hex()}")
         if not os.path.lexists(name):
             return name
 
 
-def _create(name: str, old: os.stat_result | None) -> int:
+def _create_file(name: str, old: os.stat_result | None) -> int:
     descriptor = os.open(
         name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compressed texts, unpacked on the way: gzip, bzip2, xz and, where Python has it, Zstandard."""
+"""Compressed texts, unpacked while reading: gzip, bzip2, xz and, if Python has it, Zstandard."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections.abc import Callable
 from svmcut.base.errors import DataError
 from svmcut.base.typing import Any
 
-#: What compressed texts begin with.
+#: Compressions by the first bytes of a text.
 PACKINGS = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
-#: What files begin with that hold no text of examples, and what to do about them.
+#: Messages by the first bytes of files that are no text of examples.
 FOREIGN = {
     b"PK\x03\x04": "is an Excel workbook or a ZIP archive; save its sheet as CSV, or unpack it",
     b"\xd0\xcf\x11\xe0": "is an Excel workbook; save its sheet as CSV",
@@ -27,28 +27,19 @@ FOREIGN = {
     b"ARROW1": "is an Arrow file; add {input=arrow}",
 }
 LONGEST_MAGIC = max(map(len, PACKINGS))
-#: Compressed bytes taken at a time; of zstd fewer, as zstandard gives all that they hold at once.
+#: Compressed bytes read at a time; fewer for zstd, as zstandard unpacks all of them at once.
 _PIECE, _ZSTD_PIECE = 1 << 16, 1 << 10
 
 
 def unpack(packing: str, path: str, head: bytes, raw: Any) -> Callable[[memoryview], int]:
-    """Return a function that fills the front of a view with text of a stream; 0 at the end.
+    """Return a function that fills the front of a view with the unpacked text; it returns 0 at the
+    end.
 
-    Parameters
-    ----------
-    packing : str
-        A value of PACKINGS.
-    head : bytes
-        Taken from the stream already.
-    raw : object
-        With read.
-
-    Raises
-    ------
-    DataError
-        No library reads it; from the function, the data is truncated or damaged.
+    `packing` is a value of PACKINGS; `head` are the bytes already read from the stream `raw`.
+    Raises DataError if no library can unpack it; so does the function, for truncated or damaged
+    data.
     """
-    text, damages = _STREAMS[packing](path, _Rejoined(head, raw))
+    text, damages = _STREAMS[packing](path, _HeadStream(head, raw))
 
     def readinto(view: memoryview) -> int:
         try:
@@ -61,8 +52,8 @@ def unpack(packing: str, path: str, head: bytes, raw: Any) -> Callable[[memoryvi
     return readinto
 
 
-class _Rejoined(io.RawIOBase):
-    """A stream with the bytes already taken from it put back."""
+class _HeadStream(io.RawIOBase):
+    """A stream with the bytes already read put back."""
 
     def __init__(self, head: bytes, raw: Any):
         super().__init__()
@@ -76,25 +67,16 @@ class _Rejoined(io.RawIOBase):
 
 
 class _Damaged(Exception):
-    """Bytes behind the end of a stream that begin no other."""
+    """Bytes after the end of a stream that begin no other stream."""
 
 
-class _Joined(io.RawIOBase):
-    """Streams one behind the other, unpacked; Python's own readers drop what follows the first if
-    it is damaged.
+class _MultiStream(io.RawIOBase):
+    """Concatenated streams, unpacked; Python's own readers drop everything after the first if it is
+    damaged.
 
-    Parameters
-    ----------
-    start : callable
-        Gives a decompressor with decompress, eof and unused_data.
-    packed : object
-        With read.
-    piece : int
-        Bytes to take at a time.
-    limited : bool
-        Whether decompress takes the most bytes to give.
-    magic, padding : bytes
-        What a stream begins with; what may stand behind one.
+    `start` creates a decompressor with decompress, eof and unused_data; `limited` says that its
+    decompress takes a limit of the output. A stream begins with `magic`, and `padding` may follow
+    it; `piece` bytes are read at a time.
     """
 
     def __init__(
@@ -132,7 +114,7 @@ class _Joined(io.RawIOBase):
         return count
 
     def _next(self) -> bytes:
-        """The first bytes of the next stream; none at the end."""
+        """Return the first bytes of the next stream; none at the end."""
         rest = self._stream.unused_data.lstrip(self._padding)
         while len(rest) < len(self._magic) and (more := self._packed.read(self._piece)):
             rest = (rest + more).lstrip(self._padding)
@@ -145,34 +127,34 @@ class _Joined(io.RawIOBase):
         return rest
 
 
-def _gzip(path: str, packed: _Rejoined) -> Any:
+def _gzip(path: str, packed: _HeadStream) -> Any:
     import gzip
     import zlib
 
     return gzip.GzipFile(fileobj=packed, mode="rb"), (gzip.BadGzipFile, zlib.error)
 
 
-def _bzip2(path: str, packed: _Rejoined) -> Any:
-    library = _part_of_python(path, "bzip2", "bz2", "bzcat")
-    return _Joined(library.BZ2Decompressor, packed, b"BZh"), (_Damaged, OSError)
+def _bzip2(path: str, packed: _HeadStream) -> Any:
+    library = _import_decoder(path, "bzip2", "bz2", "bzcat")
+    return _MultiStream(library.BZ2Decompressor, packed, b"BZh"), (_Damaged, OSError)
 
 
-def _xz(path: str, packed: _Rejoined) -> Any:
-    library = _part_of_python(path, "xz", "lzma", "xzcat")
-    text = _Joined(library.LZMADecompressor, packed, b"\xfd7zXZ\x00", padding=b"\0")
+def _xz(path: str, packed: _HeadStream) -> Any:
+    library = _import_decoder(path, "xz", "lzma", "xzcat")
+    text = _MultiStream(library.LZMADecompressor, packed, b"\xfd7zXZ\x00", padding=b"\0")
     return text, (_Damaged, library.LZMAError)
 
 
-def _part_of_python(path: str, packing: str, name: str, program: str) -> Any:
-    """A library that a Python may have been built without."""
+def _import_decoder(path: str, packing: str, name: str, program: str) -> Any:
+    """Import a library that a Python may have been built without."""
     try:
         return importlib.import_module(name)
     except ImportError:
         remedy = f"this Python was built without {name}; unpack it first, with {program}"
-        raise _unread(path, packing, remedy) from None
+        raise _cannot_read(path, packing, remedy) from None
 
 
-def _zstd(path: str, packed: _Rejoined) -> Any:
+def _zstd(path: str, packed: _HeadStream) -> Any:
     magic = b"\x28\xb5\x2f\xfd"
     for name in ("compression.zstd", "zstandard"):
         try:
@@ -181,22 +163,22 @@ def _zstd(path: str, packed: _Rejoined) -> Any:
             continue
         if name == "zstandard":
             start = library.ZstdDecompressor().decompressobj
-            text = _Joined(start, packed, magic, piece=_ZSTD_PIECE, limited=False)
+            text = _MultiStream(start, packed, magic, piece=_ZSTD_PIECE, limited=False)
         else:
-            text = _Joined(library.ZstdDecompressor, packed, magic)
+            text = _MultiStream(library.ZstdDecompressor, packed, magic)
         return text, (_Damaged, library.ZstdError)
     remedy = (
         "Python reads it from 3.14 on, or with the package zstandard; else unpack it first, with "
         "zstdcat"
     )
-    raise _unread(path, "zstd", remedy)
+    raise _cannot_read(path, "zstd", remedy)
 
 
-def _unread(path: str, packing: str, remedy: str) -> DataError:
+def _cannot_read(path: str, packing: str, remedy: str) -> DataError:
     return DataError(path, f"the data is {packing}, which cannot be read here: {remedy}")
 
 
-_STREAMS: dict[str, Callable[[str, _Rejoined], Any]] = {
+_STREAMS: dict[str, Callable[[str, _HeadStream], Any]] = {
     "gzip": _gzip,
     "bzip2": _bzip2,
     "xz": _xz,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of a run by a pattern or by name."""
+"""Lists of files, named by a pattern or one by one."""
 
 from __future__ import annotations
 
@@ -8,19 +8,15 @@ from collections.abc import Sequence
 
 from svmcut.base.errors import DataError, UsageError
 from svmcut.files import remote
-from svmcut.files.remote import located
+from svmcut.files.remote import local_path
 
 
-def files_of(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> tuple[str, list[str]]:
-    """Return the name of all of them in messages, and their absolute paths or URLs in the order
-    of their names, or as they are listed.
+def list_files(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> tuple[str, list[str]]:
+    """Return a name for all files in messages, and their absolute paths or URLs in the order of
+    their names, or as listed.
 
-    Raises
-    ------
-    UsageError
-        For standard input, and for a file that is named twice.
-    DataError
-        Where no file fits a pattern.
+    Raises UsageError for standard input and for a file that is named twice, DataError if no file
+    fits a pattern.
     """
     if not isinstance(paths, str | os.PathLike):
         named = [os.fspath(path) for path in paths]
@@ -30,26 +26,26 @@ def files_of(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> tuple[st
         name = named[0] if len(named) == 1 else f"{named[0]} to {named[-1]}"
     else:
         name = os.fspath(paths)
-        names = _matching(name) if is_pattern(name) else [name]
+        names = _match(name) if is_pattern(name) else [name]
         if not names:
             raise DataError(name, "no file fits this pattern")
     if "-" in names:
         raise UsageError("standard input is read once and by one process; name files")
-    files = [path if remote.is_url(path) else os.path.abspath(located(path)) for path in names]
+    files = [path if remote.is_url(path) else os.path.abspath(local_path(path)) for path in names]
     if len(set(files)) < len(files):
         twice = next(path for path in files if files.count(path) > 1)
         raise UsageError("{} is named twice; every file is a part of the rows", twice)
     return name, files
 
 
-def _matching(pattern: str) -> list[str]:
-    """The files that fit a pattern, in the order of their names."""
+def _match(pattern: str) -> list[str]:
+    """Return the files that fit a pattern, in the order of their names."""
     if not remote.is_url(pattern):
         from glob import glob
 
-        return sorted(glob(located(pattern)))
+        return sorted(glob(local_path(pattern)))
     try:
-        return remote.matching(pattern)
+        return remote.match_urls(pattern)
     except OSError as error:
         raise DataError(pattern, error.strerror or str(error)) from None
 
@@ -58,5 +54,5 @@ def is_pattern(path: str) -> bool:
     """Return whether a name is a pattern and not the name of a file."""
     if remote.is_url(path):
         return remote.is_pattern(path)
-    path = located(path)
+    path = local_path(path)
     return any(sign in path for sign in "*?[") and not os.path.exists(path)

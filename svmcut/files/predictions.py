@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Prediction files: one line per example, whatever is in a label: control characters are
-escaped."""
+"""Prediction files: one line per example; control characters in labels are escaped."""
 
 from __future__ import annotations
 
@@ -21,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def write_scores(output: Output, scores: NDArray[np.float64]) -> None:
-    """(n,) scores as ``%.8f`` lines; blocks of rows follow one another."""
+    """Write (n,) scores as ``%.8f`` lines."""
     output.write(format_scores(scores))
 
 
 def write_short_scores(output: Output, scores: NDArray[np.float64], signed: bool = False) -> None:
-    """(n,) scores as svm_light's ``%.8g`` lines; signed: as ``SCORE:+1 -SCORE:-1`` or ``|SCORE|:-1
-    -|SCORE|:+1``."""
+    """Write (n,) scores as svm_light's ``%.8g`` lines; with `signed`, as ``SCORE:+1 -SCORE:-1`` or
+    ``|SCORE|:-1 -|SCORE|:+1``."""
     if not signed:
         output.write(b"%.8g\n" * len(scores) % tuple(scores.tolist()))
         return
@@ -37,8 +36,8 @@ def write_short_scores(output: Output, scores: NDArray[np.float64], signed: bool
 
 
 def write_labels(output: Output, scores: NDArray[np.float64], labels: tuple[str, ...]) -> None:
-    """(n,) scores as the label they predict: the second where the score is above 0, else the
-    first."""
+    """Write the label that each of (n,) scores predicts: the second if the score is above 0, else
+    the first."""
     lines = np.array([f"{escape(label)}\n".encode() for label in labels], object)
     output.write(b"".join(lines[(scores > 0).astype(np.int8)].tolist()))
 
@@ -50,8 +49,8 @@ def write_classes(
     alone: bool = False,
     number: str = "%.8f",
 ) -> None:
-    """(n, K) scores as lines ``LABEL s1 .. sK`` of the first class with the largest; alone the
-    label."""
+    """Write (n, K) scores as lines ``LABEL s1 .. sK`` with the first class of the largest score;
+    with `alone`, only the label."""
     texts = [*map(escape, labels)]
     names = [texts[k] for k in np.argmax(scores, axis=1).tolist()] if scores.size else []
     if alone:
@@ -71,8 +70,8 @@ def write_probabilities(
     labels: Sequence[str] | None,
     chosen: NDArray,
 ) -> None:
-    """(n, K) probabilities as lines of K numbers of eight digits; with labels behind that of the
-    chosen place (n,)."""
+    """Write (n, K) probabilities as lines of K numbers of eight digits; `labels` adds that of the
+    chosen place (n,) in front."""
     row = " ".join(["%.8g"] * probabilities.shape[1]) + "\n"
     lines = (row % tuple(values) for values in probabilities.tolist())
     if labels is not None:
@@ -82,7 +81,7 @@ def write_probabilities(
 
 
 def write_tags(output: Output, tags: NDArray[np.int32]) -> None:
-    """(tokens,) tags from 0 as the file numbers them, from 1, one a line; no line between
+    """Write (tokens,) tags from 0 as the file numbers them, from 1, one per line; no line between
     sequences."""
     output.write(format_integers(tags.astype(np.int64) + 1))
 
@@ -90,8 +89,8 @@ def write_tags(output: Output, tags: NDArray[np.int32]) -> None:
 def write_names(
     output: Output, tags: NDArray[np.int32], indptr: NDArray[np.int64], names: tuple[str, ...]
 ) -> None:
-    """(tokens,) tags by name, one a line, and an empty line behind every sequence, as crfsuite tag
-    writes them."""
+    """Write the names of (tokens,) tags, one per line, and an empty line after every sequence, as
+    crfsuite tag does."""
     texts = [f"{escape(name)}\n" for name in names]
     lines = [texts[tag] for tag in tags.tolist()]
     for end in (indptr[1:] - indptr[0]).tolist():
@@ -100,8 +99,8 @@ def write_names(
 
 
 def write_label_sets(output: Output, ends: NDArray, names: Sequence[str]) -> None:
-    """The names (m,) of labels, of row i from ends[i] to ends[i + 1], as lines with commas in
-    between; a row without labels is an empty line."""
+    """Write the names (m,) of labels as lines with commas in between; row i has those from ends[i]
+    to ends[i + 1], maybe none."""
     lines = [",".join(names[start:stop]) for start, stop in pairwise(ends.tolist())]
     output.write(("\n".join(lines) + "\n").encode())
 
@@ -113,8 +112,8 @@ def write_top_labels(
     scores: NDArray[np.float64],
     between: str = " ",
 ) -> None:
-    """The names (m,) of labels, of row i from ends[i] to ends[i + 1], as lines of ``label:score``,
-    best first, with `between` in between."""
+    """Write the names (m,) of labels as lines of ``label:score``, best first, joined by `between`;
+    row i has those from ends[i] to ends[i + 1]."""
     pairs = [f"{name}:{score:.8g}" for name, score in zip(names, scores.tolist(), strict=True)]
     lines = [between.join(pairs[start:stop]) for start, stop in pairwise(ends.tolist())]
     output.write(("\n".join(lines) + "\n").encode())

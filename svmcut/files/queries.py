@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Queries in a file beside that of the rows, FILE.group or FILE.query, as LightGBM and XGBoost have
-them."""
+"""Queries in a file next to that of the rows, FILE.group or FILE.query, as for LightGBM and
+XGBoost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from svmcut.base.errors import DataError
 from svmcut.base.typing import TYPE_CHECKING
-from svmcut.files.remote import exists
+from svmcut.files.remote import has_file
 from svmcut.files.text import BLOCK_BYTES, open_text
 
 if TYPE_CHECKING:
@@ -18,27 +18,19 @@ SUFFIXES = (".group", ".query")
 
 
 def find_queries(path: str) -> str | None:
-    """The file of the queries of a file, the first there is."""
+    """Return the first existing file of the queries of a file; None if there is none."""
     return next(
-        (path + suffix for suffix in SUFFIXES if path != "-" and exists(path + suffix)),
+        (path + suffix for suffix in SUFFIXES if path != "-" and has_file(path + suffix)),
         None,
     )
 
 
 def read_queries(path: str, rows: int, of: str) -> NDArray[np.int64]:
-    """(rows,) the query of every row, from 1 where the file has counts.
+    """Return the query of every row (rows,), counted from 1 if the file has counts.
 
-    Parameters
-    ----------
-    path : str
-        One whole number a line: how many rows each query has, or else the qid of each row.
-    of : str
-        Messages call the file of the rows so.
-
-    Raises
-    ------
-    DataError
-        Where a line is none, the numbers are neither, or qids decrease.
+    The file has one whole number per line: the number of rows of each query, or the qid of each
+    row. `of` names the file of the rows in messages. Raises DataError for an invalid line, numbers
+    that are neither, and decreasing qids.
     """
     pieces, buffer = [], bytearray(BLOCK_BYTES)
     with open_text(path) as text, memoryview(buffer) as view:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files by URL: https:// is read here, s3://, gs://, abfs://, hdfs://, memory:// and more as fsspec
-opens them.
+"""Files at URLs: https:// is read here, s3://, gs://, abfs://, hdfs://, memory:// and others are
+opened by fsspec.
 
-A file is read as it comes, block after block. One that is written is complete on this machine
-before it is sent, so that a run that ends early sends nothing. ``file://`` is a path of this
-machine.
+A file is read in blocks, in order. A written file is completed on this machine before it is sent,
+so that a run that ends early sends nothing. ``file://`` is a path of this machine.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from svmcut.base.typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Two letters at least: one is a drive of Windows.
+#: Schemes have at least two letters: one is a drive of Windows.
 _SCHEME = pattern(r"([A-Za-z][A-Za-z0-9+.-]+)(::|://)")
 _LOCAL = "file://"
 #: Python packages by scheme; others need fsspec alone or name their package.
@@ -48,7 +47,7 @@ PACKAGES = {
 }
 _BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci"})
 _READ_ONLY = frozenset({"http", "https", "git", "github", "zip", "tar", "data"})
-#: What file systems say of a file that differs once it has changed, beside its size.
+#: Properties, in addition to the size, that differ after a file has changed.
 _STAMPS = (
     "ETag",
     "etag",
@@ -68,72 +67,64 @@ _STAMPS = (
 
 
 def is_url(path: str) -> bool:
-    """Return whether a name is the URL of a file that is not a local one."""
+    """Return whether a name is a URL of a file that is not simply a path of this machine."""
     return ":" in path and _SCHEME.match(path) is not None and not path.startswith(_LOCAL)
 
 
-def located(path: str) -> str:
-    """The path of a ``file://`` URL; another name as it is."""
+def local_path(path: str) -> str:
+    """Return the path of a ``file://`` URL; other names are returned unchanged."""
     return path.removeprefix(_LOCAL).removeprefix("localhost") if path.startswith(_LOCAL) else path
 
 
 def open_file(path: str, buffered: bool = True) -> Any:
-    """A file of this machine or of a URL, for reading bytes.
+    """Open a file of this machine or of a URL for reading bytes.
 
-    Raises
-    ------
-    OSError
-    UsageError
-        For a scheme that nothing here knows.
+    Raises OSError, and UsageError for an unknown scheme.
     """
     if not is_url(path):
-        return open(located(path), "rb", buffering=-1 if buffered else 0)
-    raw = _web_file(path) if _is_web(path) else _Remote(*_system(path))
+        return open(local_path(path), "rb", buffering=-1 if buffered else 0)
+    raw = _open_web_file(path) if _is_web(path) else _RemoteFile(*_open_system(path))
     return io.BufferedReader(raw) if buffered else raw
 
 
 def is_file(path: str) -> bool:
-    """Return whether a file can be read more than once, as every URL is taken to be."""
-    return is_url(path) or os.path.isfile(located(path))
+    """Return whether a file can be read more than once; a URL is assumed to be one."""
+    return is_url(path) or os.path.isfile(local_path(path))
 
 
-def size_of(path: str) -> int | None:
-    """Bytes of a file; None where nobody can say."""
+def file_size(path: str) -> int | None:
+    """Return the bytes of a file; None if unknown."""
     with contextlib.suppress(OSError, SvmcutError):
         if not is_url(path):
-            return os.path.getsize(located(path))
+            return os.path.getsize(local_path(path))
         if _is_web(path):
-            with _web_file(path) as file:
+            with _open_web_file(path) as file:
                 return file.size
-        system, name = _system(path)
-        with _as_system_errors():
+        system, name = _open_system(path)
+        with _as_os_errors():
             return system.size(name)
     return None
 
 
-def exists(path: str) -> bool:
-    """Return whether there is a file; False where this cannot be known."""
+def has_file(path: str) -> bool:
+    """Return whether a file exists; False if unknown."""
     if not is_url(path):
-        return os.path.exists(located(path))
+        return os.path.exists(local_path(path))
     if _is_web(path):
-        with contextlib.suppress(OSError), _web_file(path):
+        with contextlib.suppress(OSError), _open_web_file(path):
             return True
         return False
-    system, name = _system(path)
-    with contextlib.suppress(OSError), _as_system_errors():
+    system, name = _open_system(path)
+    with contextlib.suppress(OSError), _as_os_errors():
         return bool(system.isfile(name))
     return False
 
 
-def matching(pattern: str) -> list[str]:
-    """URLs of the files that fit a pattern, in the order of their names.
-
-    Raises
-    ------
-    OSError, UsageError
-    """
-    system, name = _system(pattern)
-    with _as_system_errors():
+def match_urls(pattern: str) -> list[str]:
+    """Return the URLs of the files that fit a pattern, in the order of their names; raise OSError
+    or UsageError."""
+    system, name = _open_system(pattern)
+    with _as_os_errors():
         system.invalidate_cache()
         there = system.glob(name, detail=True)
         files = [one for one, about in there.items() if about["type"] == "file"]
@@ -141,25 +132,21 @@ def matching(pattern: str) -> list[str]:
 
 
 def is_pattern(url: str) -> bool:
-    """Return whether a URL has signs of a pattern, which a question mark of http is not."""
+    """Return whether a URL has wildcards; in one of http a question mark is none."""
     return any(sign in url for sign in ("*[" if url.startswith("http") else "*?["))
 
 
 def check_writable(url: str) -> None:
-    """Finds out before the work starts that nothing can be written there, as far as that shows.
-
-    Raises
-    ------
-    OSError, UsageError
-    """
+    """Check before the work starts that a URL can be written, as far as this is visible; raise
+    OSError or UsageError if not."""
     scheme = _scheme(url)
     if scheme in _READ_ONLY:
         raise OSError(f"{scheme}:// is read only; write to a file or to a store of objects")
-    system, name = _system(url)
+    system, name = _open_system(url)
     if not name.strip("/") or name.endswith("/"):
         raise OSError("is no file name")
     above = name.split("/")[0] if scheme in _BUCKETS else system._parent(name)
-    with _as_system_errors():
+    with _as_os_errors():
         if scheme == "memory" or not above.strip("/"):
             return
         with contextlib.suppress(PermissionError):  # who may write need not be let look
@@ -167,99 +154,76 @@ def check_writable(url: str) -> None:
                 raise OSError(f"there is no {'bucket' if scheme in _BUCKETS else 'folder'} {above}")
 
 
-def put(path: str, url: str) -> None:
-    """Sends a file of this machine.
-
-    Raises
-    ------
-    OSError
-    """
-    system, name = _system(url)
-    with _as_system_errors():
+def send(path: str, url: str) -> None:
+    """Send a file of this machine; raise OSError if that fails."""
+    system, name = _open_system(url)
+    with _as_os_errors():
         system.put_file(path, name)
 
 
 def copy(url: str, target: str) -> None:
-    """Copies a file within its file system.
-
-    Raises
-    ------
-    OSError
-        FileNotFoundError where there is none.
-    """
-    (system, name), (_, other) = _system(url), _system(target)
-    with _as_system_errors():
+    """Copy a file within its file system; raise OSError, which is FileNotFoundError if it does not
+    exist."""
+    (system, name), (_, other) = _open_system(url), _open_system(target)
+    with _as_os_errors():
         if not system.isfile(name):
             raise FileNotFoundError(name)
         system.cp_file(name, other)
 
 
 def remove(url: str) -> None:
-    """Removes a file.
-
-    Raises
-    ------
-    OSError
-    """
-    system, name = _system(url)
-    with _as_system_errors():
+    """Remove a file; raise OSError if that fails."""
+    system, name = _open_system(url)
+    with _as_os_errors():
         system.rm_file(name)
 
 
 def last_bytes(url: str, count: int) -> bytes:
-    """The end of a file.
-
-    Raises
-    ------
-    OSError
-    """
-    with open_file(url) as file, _as_system_errors():
+    """Return the end of a file; raise OSError if that fails."""
+    with open_file(url) as file, _as_os_errors():
         file.seek(0, io.SEEK_END)
         file.seek(max(0, file.tell() - count))
         return file.read()
 
 
-def state_of(url: str) -> list[str]:
-    """Size, and entity tag, version or time: what differs once the file has changed.
+def read_state(url: str) -> list[str]:
+    """Return size, and entity tag, version or time: values that differ after the file has changed.
 
-    Raises
-    ------
-    OSError
-        Also where the file system says none of these but the size.
+    Raises OSError, also if the file system gives nothing but the size.
     """
     if _is_web(url):
-        with _web_file(url) as file:
+        with _open_web_file(url) as file:
             size, *stamps = [f"size={file.size}", *map("=".join, file.stamps.items())]
     else:
-        size, *stamps = _state(*_system(url))
+        size, *stamps = _stat_remote(*_open_system(url))
     if not stamps:
         raise OSError("the server says neither a version nor a time of this file")
     return [size, *stamps]
 
 
-def _state(system: Any, name: str) -> list[str]:
-    """The size, and what there is of stamps."""
-    with _as_system_errors():
+def _stat_remote(system: Any, name: str) -> list[str]:
+    """Return the size, and the properties that mark a version."""
+    with _as_os_errors():
         system.invalidate_cache()
         about = system.info(name)
     stamps = [f"{key}={about[key]}" for key in _STAMPS if about.get(key) not in (None, "")]
     return [f"size={about.get('size')}", *stamps]
 
 
-class _Remote(io.RawIOBase):
-    """A file of fsspec with the failures of the system, of one version and whole."""
+class _RemoteFile(io.RawIOBase):
+    """A file of fsspec with system errors, of one version and complete."""
 
     def __init__(self, system: Any, name: str):
         super().__init__()
         self._there = system, name
-        self._before = _state(system, name)
-        with _as_system_errors():
+        self._before = _stat_remote(system, name)
+        with _as_os_errors():
             self._file = system.open(name, "rb")
         self.size = getattr(self._file, "size", None)
 
     def check_unchanged(self) -> None:
-        """Refuses, as an OSError, a file that is in another state by now."""
-        if _state(*self._there) != self._before:
+        """Raise OSError if the file is in another state by now."""
+        if _stat_remote(*self._there) != self._before:
             raise OSError(FILE_CHANGED)
 
     def readable(self) -> bool:
@@ -270,7 +234,7 @@ class _Remote(io.RawIOBase):
 
     def readinto(self, view: Any) -> int:
         view = memoryview(view).cast("B")
-        with _as_system_errors():
+        with _as_os_errors():
             data = self._file.read(len(view))
             if not data and len(view) and self.size and (at := self._file.tell()) < self.size:
                 raise OSError(f"the file ends after {at:,} bytes of {self.size:,}")
@@ -278,7 +242,7 @@ class _Remote(io.RawIOBase):
         return len(data)
 
     def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
-        with _as_system_errors():
+        with _as_os_errors():
             return self._file.seek(place, whence)
 
     def tell(self) -> int:
@@ -295,7 +259,7 @@ def _is_web(url: str) -> bool:
     return url[:8].lower().startswith(("http://", "https://"))
 
 
-def _web_file(url: str) -> Any:
+def _open_web_file(url: str) -> Any:
     from svmcut.files.http import HttpFile
 
     return HttpFile(url)
@@ -307,8 +271,8 @@ def _scheme(url: str) -> str:
     return match[1].lower()
 
 
-def _system(url: str) -> tuple[Any, str]:
-    """The file system of a URL and the name in it."""
+def _open_system(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL and the name in it."""
     scheme = _scheme(url)
     package = PACKAGES.get(scheme)
     try:
@@ -336,13 +300,13 @@ def _system(url: str) -> tuple[Any, str]:
             scheme,
             join_names(["file", "s3", "gs", "abfs", "hdfs", "http", "https"], "or"),
         ) from None
-    with _as_system_errors():
+    with _as_os_errors():
         return url_to_fs(url)
 
 
 @contextlib.contextmanager
-def _as_system_errors() -> Iterator[None]:
-    """Whatever a file system fails with as an OSError of one line."""
+def _as_os_errors() -> Iterator[None]:
+    """Turn every failure of a file system into an OSError of one line."""
     try:
         yield
     except SvmcutError:

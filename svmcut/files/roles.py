@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Roles of the files of one run, and the check that nothing it writes is any other of them."""
+"""The roles of the files of one run, and the check that no output is another of its files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import stat
 from svmcut.base.errors import UsageError
 from svmcut.base.typing import TYPE_CHECKING, NamedTuple
 from svmcut.files.output import check_writable, descriptor_of
-from svmcut.files.remote import is_url, located
+from svmcut.files.remote import is_url, local_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,28 +25,19 @@ class File(NamedTuple):
         return self.option if self in _STREAMS else f"{self.option} {self.path!r}"
 
 
-#: Where a run says what it does.
+#: The files of a run's messages.
 _STREAMS = (File("standard output", "/dev/stdout"), File("standard error", "/dev/stderr"))
 
 
 def check_roles(inputs: Iterable[File], outputs: Iterable[File]) -> None:
-    """Refuses outputs that are inputs or other outputs, and those that cannot be written; nothing
-    is read or changed.
+    """Refuse outputs that are inputs or other outputs, and those that cannot be written; nothing is
+    read or changed.
 
-    Parameters
-    ----------
-    inputs, outputs : iterable of File
-        ``-`` is standard input and standard output.
-
-    Raises
-    ------
-    UsageError
-        When an output is the file of another role, by whatever name: another path, a link, what the
-        shell has standard input or output redirected to. Two inputs may be one file. What is no
-        regular file (/dev/null, a pipe) may have any number of roles, and so may what is written as
-        it comes through an open descriptor.
-    OutputError
-        As check_writable.
+    ``-`` is standard input and standard output. Raises UsageError if an output is the file of
+    another role, by whatever name: another path, a link, the target of a redirection of the shell.
+    Two inputs may be one file. A target that is no regular file (/dev/null, a pipe) may have any
+    number of roles, and so may one that is written in order through an open descriptor. Raises
+    OutputError as `check_writable`.
     """
     outputs = list(outputs)
     holders: dict[object, tuple[File, bool]] = {}
@@ -66,13 +57,14 @@ def check_roles(inputs: Iterable[File], outputs: Iterable[File]) -> None:
 
 
 def _identity(path: str, descriptor: int | None) -> object:
-    """Equal for names of one file: device and inode, or folder and name where it is not yet there.
+    """Return an identity that is equal for names of one file: device and inode, or folder and name
+    of a missing file.
 
-    None for what is no regular file; a URL is its own.
+    It is None for a target that is no regular file, and a URL itself.
     """
     if is_url(path):
         return path
-    path = located(path)
+    path = local_path(path)
     try:
         status = os.stat(path) if descriptor is None else os.fstat(descriptor)
         return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scaling of example files: svm-scale's arithmetic, digits and range files; memory does not grow
-with the file."""
+"""Scaling of example files with svm-scale's arithmetic, digits and range files; memory does not
+grow with the number of rows."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from svmcut._native.scaling import Measure, Scale
 from svmcut.base.errors import DataError, OutputError
 from svmcut.base.typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from svmcut.files.output import write_atomically
-from svmcut.files.text import Bytes, Text, feed, memory_for, open_text
+from svmcut.files.text import ByteSource, Text, explain_memory_errors, feed_scanner, open_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+#: Size of the text buffer; it fits in the second-level cache.
 BLOCK_BYTES = 1 << 18
-"""Text in flight; fits in the second-level cache."""
 
 
-class Labels(NamedTuple):
-    """Where the lowest and the highest label go, and these."""
+class LabelRange(NamedTuple):
+    """The limits for labels, and the lowest and highest label, which are mapped to them."""
 
     lower: float
     upper: float
@@ -35,55 +35,47 @@ class Labels(NamedTuple):
 
 
 class Ranges(NamedTuple):
-    """A range file: where the lowest and the highest value of every feature go, and these.
+    """A range file: the limits, and the lowest and highest value of every feature, which are mapped
+    to them."""
 
-    Attributes
-    ----------
-    limits : (float, float)
-    features : tuple
-        (k,) int32 indices as in the files, which increase, (k,) float64 lowest and (k,) float64
-        highest values. Features that are not here are scaled to 0.
-    labels : Labels or None
-        None where labels stay as they are.
-    """
-
+    #: Lower and upper limit of features.
     limits: tuple[float, float]
+    #: (k,) increasing indices as in the files, (k,) lowest and (k,) highest values. Other features
+    #: are scaled to 0.
     features: tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]
-    labels: Labels | None = None
+    #: None if labels are not scaled.
+    labels: LabelRange | None = None
 
 
-class Limits(NamedTuple):
-    """Where the lowest and the highest value of each feature go, a feature that a row leaves out
-    being 0 there, and those of labels; None leaves labels as they are."""
+class ScaleLimits(NamedTuple):
+    """The limits for features and labels."""
 
+    #: Limits for the lowest and highest value of each feature, which is 0 in rows without it.
     features: tuple[float, float]
+    #: None leaves labels as they are.
     labels: tuple[float, float] | None = None
 
 
-class Scaled(NamedTuple):
-    """Counts of what was written: features of all rows before and after, those at index 0, features
-    without a range and the first of them."""
+class ScaleCounts(NamedTuple):
+    """Counts of a scaled file."""
 
+    #: Features of all rows before and after scaling, and those at index 0.
     before: int
     after: int
     zeros: int
+    #: Number of features without a range, and the first of them.
     missing: int
     first_missing: list[int]
 
 
-def single(value: float) -> float:
-    """The limit that svm-scale takes for a number: it is rounded to single precision."""
+def round_limit(value: float) -> float:
+    """Round a limit to single precision, as svm-scale does."""
     with np.errstate(over="ignore"):
         return float(np.float32(value))
 
 
 def write_ranges(path: str, ranges: Ranges) -> None:
-    """A range file as svm-scale's -s writes it.
-
-    Raises
-    ------
-    OutputError
-    """
+    """Write a range file as svm-scale's -s does; raise OutputError if that fails."""
     labels = ranges.labels
     head = "" if labels is None else "y\n{:.17g} {:.17g}\n{:.17g} {:.17g}\n".format(*labels)
     with write_atomically(path) as output:
@@ -99,12 +91,9 @@ def write_ranges(path: str, ranges: Ranges) -> None:
 
 
 def read_ranges(path: str, first: int = 1) -> Ranges:
-    """A range file of svm-scale or of `write_ranges`; indices are from `first`.
+    """Read a range file of svm-scale or of `write_ranges`; indices start at `first`.
 
-    Raises
-    ------
-    DataError
-        With the line that is not as it should be.
+    Raises DataError with the invalid line.
     """
     data, block = bytearray(), bytearray(BLOCK_BYTES)
     with open_text(path) as text:
@@ -130,7 +119,7 @@ def read_ranges(path: str, first: int = 1) -> Ranges:
         place = 1
         lower, upper = numbers(2, "LOWER UPPER, the limits of labels")
         low, high = numbers(2, "LOW HIGH, the lowest and the highest label")
-        labels = Labels(lower, upper, low, high)
+        labels = LabelRange(lower, upper, low, high)
     place += 1
     if place > len(lines) or lines[place - 1].strip() != "x":
         raise DataError(
@@ -153,45 +142,28 @@ def read_ranges(path: str, first: int = 1) -> Ranges:
 
 def scale_examples(
     path: str,
-    limits: Limits,
+    limits: ScaleLimits,
     *,
     restored: tuple[str, Ranges] | None = None,
     save: str | None = None,
     target: str = "-",
     libsvm: bool = False,
-) -> Scaled:
-    """Write scaled examples.
+) -> ScaleCounts:
+    """Write scaled examples and return their counts.
 
-    Parameters
-    ----------
-    path : str
-        As of svmcut.files.examples.read_examples.
-    limits : Limits
-        What is the same in all rows is left out.
-    restored : (str, Ranges), optional
-        A range file and its content, which take the place of limits, and of those of labels where
-        it has some.
-    save : str, optional
-        A range file to be written.
-    target : str
-        Of the rows; ``-`` is standard output.
-    libsvm : bool
-        Whether index 0 is a feature, which no range file names, comments are left out, and a file
-        without rows is no error.
+    `path` is one of `read_examples`. `limits` apply to the ranges found in the file; constant
+    features are left out. `restored` is the name and content of a range file, which replaces the
+    limits, and those of labels if it has them. `save` is a range file to write; `target` is the
+    file of the rows, ``-`` for standard output. With `libsvm`, index 0 is a feature that no range
+    file names, comments are dropped, and a file without rows is no error.
 
-    Raises
-    ------
-    DataError
-        The file cannot be read, has no examples or changes meanwhile, a line is not as it should
-        be, or the scale of a number is beyond doubles.
-    OutputError
-        Neither the temporary copy of what cannot be read twice nor the target can be written.
-    MemoryLimitError
+    Memory is 32 bytes per feature, in pages of 256 indices, and the text of features whose zeros
+    are not scaled to 0. The text of an input that is no named file is kept on disk, unless one pass
+    is enough.
 
-    Notes
-    -----
-    Memory: 32 bytes a feature, in pages of 256 indices, and the text of features whose zeros are
-    scaled to something else. Disk: the text of what is no named file, unless one pass will do.
+    Raises DataError if the file cannot be read, has no examples, changes meanwhile or has an
+    invalid line, and for a range beyond double precision; OutputError if the temporary copy or the
+    target cannot be written; MemoryLimitError.
     """
     ranges = restored[1] if restored else None
     twice = ranges is None or (limits.labels is not None and ranges.labels is None)
@@ -200,19 +172,19 @@ def scale_examples(
         state = None
         if twice:
             measure = Measure(path, libsvm=libsvm)
-            with open_text(path) as text, memory_for(measure, BLOCK_BYTES):
+            with open_text(path) as text, explain_memory_errors(measure, BLOCK_BYTES):
                 state = text.state
                 if path == "-" or state is None:
-                    spool = stack.enter_context(_temporary())
-                _run(measure, text if spool is None else _Spooled(text, spool), libsvm)
+                    spool = stack.enter_context(_temporary_file())
+                _run_pass(measure, text if spool is None else _SpoolingText(text, spool), libsvm)
                 features = ranges.features if ranges else measure.features()
-            labels = Labels(*limits.labels, *measure.labels) if limits.labels else None
+            labels = LabelRange(*limits.labels, *measure.labels) if limits.labels else None
             ranges = Ranges(ranges.limits if ranges else limits.features, features, labels)
             if restored is None:
                 _check_widths(path, ranges)
         assert ranges is not None
         if save is not None:
-            write_ranges(save, _from_one(ranges))
+            write_ranges(save, _without_zero(ranges))
         with write_atomically(target) as output:
 
             def write(data: bytes) -> None:
@@ -221,10 +193,10 @@ def scale_examples(
                 except (
                     BrokenPipeError
                 ) as error:  # no failure of the input, as which it would be taken below
-                    raise _Gone(error) from None
+                    raise _ReaderGone(error) from None
 
             try:
-                with _again(path, spool) as text:
+                with _open_second_pass(path, spool) as text:
                     if twice and spool is None and text.state != state:
                         raise DataError(path, "the file changed between the two passes over it")
                     try:
@@ -235,33 +207,33 @@ def scale_examples(
                         raise DataError(
                             named, f"the range of feature {error} is beyond double precision"
                         ) from None
-                    with memory_for(scale, BLOCK_BYTES):
-                        _run(scale, text, libsvm)
-            except _Gone as gone:
+                    with explain_memory_errors(scale, BLOCK_BYTES):
+                        _run_pass(scale, text, libsvm)
+            except _ReaderGone as gone:
                 raise gone.args[0] from None
-        return Scaled(scale.entries, scale.written, scale.zeros, *scale.missing)
+        return ScaleCounts(scale.entries, scale.written, scale.zeros, *scale.missing)
 
 
-def _from_one(ranges: Ranges) -> Ranges:
-    """Ranges without that of index 0."""
+def _without_zero(ranges: Ranges) -> Ranges:
+    """Return ranges without that of index 0."""
     skip = int(ranges.features[0][:1].tolist() == [0])
     indices, low, high = ranges.features
     return ranges._replace(features=(indices[skip:], low[skip:], high[skip:]))
 
 
-class _Gone(Exception):
-    """The reader of the output is gone."""
+class _ReaderGone(Exception):
+    """The reader of the output has closed it."""
 
 
-def _run(one_pass: Measure | Scale, text: Bytes, may_be_empty: bool) -> None:
-    for _ in feed(one_pass, text, BLOCK_BYTES):
+def _run_pass(one_pass: Measure | Scale, text: ByteSource, may_be_empty: bool) -> None:
+    for _ in feed_scanner(one_pass, text, BLOCK_BYTES):
         pass
     if not (one_pass.rows or may_be_empty):
         raise DataError(one_pass.path, "no examples")
 
 
 def _check_widths(path: str, ranges: Ranges) -> None:
-    """Refuses what the arithmetic of doubles cannot scale."""
+    """Refuse ranges that double precision cannot scale."""
     name = None
     (lower, upper), (indices, low, high) = ranges.limits, ranges.features
     with np.errstate(over="ignore"):
@@ -279,14 +251,14 @@ def _check_widths(path: str, ranges: Ranges) -> None:
 
 
 @contextlib.contextmanager
-def _temporary() -> Iterator[BinaryIO]:
-    with _keeping(), tempfile.TemporaryFile() as file:
+def _temporary_file() -> Iterator[BinaryIO]:
+    with _as_copy_error(), tempfile.TemporaryFile() as file:
         yield file
 
 
 @contextlib.contextmanager
-def _keeping() -> Iterator[None]:
-    """Failures of the temporary copy."""
+def _as_copy_error() -> Iterator[None]:
+    """Turn failures of the temporary copy into OutputError."""
     try:
         yield
     except OSError as error:
@@ -297,10 +269,10 @@ def _keeping() -> Iterator[None]:
         ) from None
 
 
-class _Spooled:
-    """Text that is kept as it is read."""
+class _SpoolingText:
+    """A text that is copied to a file while it is read."""
 
-    def __init__(self, text: Bytes, spool: BinaryIO):
+    def __init__(self, text: ByteSource, spool: BinaryIO):
         self.text, self.spool = text, spool
 
     def bytes_left(self) -> int:
@@ -308,7 +280,7 @@ class _Spooled:
 
     def readinto(self, view: memoryview) -> int:
         count = self.text.readinto(view)
-        with _keeping():
+        with _as_copy_error():
             self.spool.write(view[:count])
             if count == 0:
                 self.spool.seek(0)
@@ -316,8 +288,8 @@ class _Spooled:
 
 
 @contextlib.contextmanager
-def _again(path: str, spool: BinaryIO | None) -> Iterator[Text]:
-    """The text for the second pass, or the only one."""
+def _open_second_pass(path: str, spool: BinaryIO | None) -> Iterator[Text]:
+    """Yield the text for the second pass, or for the only one."""
     if spool is not None:
         yield Text(path, spool)
         return

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of sequences, as svm_hmm takes them: one token a line, ``TAG qid:N INDEX:VALUE ...``; lines
-of a sequence stand together and qids increase."""
+"""Files of sequences in the format of svm_hmm: one token per line, ``TAG qid:N INDEX:VALUE ...``;
+lines of a sequence are consecutive and qids increase."""
 
 from __future__ import annotations
 
@@ -13,71 +13,57 @@ from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import MAX_TAGS, Csr, Examples, Sequences
 from svmcut.files.examples import read_examples, stream_examples
-from svmcut.files.weights import shared_weights
+from svmcut.files.weights import structure_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 def read_sequences(path: str, *, least: int = 1, costs: bool = False, **how: Any) -> Sequences:
-    """All sequences of a file.
+    """Return all sequences of a file.
 
-    Parameters
-    ----------
-    path, how
-        As in `read_examples`.
-    least : int
-        The least tag: 1 of a training file, 0 of a test file, as in `stream_sequences`.
-    costs : bool
-        Whether ``cost:`` weighs the sequences; it has no effect otherwise.
-
-    Raises
-    ------
-    DataError
-        With the line: whatever `read_examples` refuses, a tag that is no integer from there on, a
-        qid that decreases; lines of a sequence that differ in ``cost:``.
+    `how` are options of `read_examples`; `least` is the smallest tag, 1 in a training file, 0 in a
+    test file. With `costs`, ``cost:`` weighs the sequences; else it has no effect. Raises DataError
+    with the line of an invalid token, a tag that is no integer of at least `least`, a qid that
+    decreases, or lines of a sequence that differ in ``cost:``.
     """
     tokens = read_examples(path, **how)
     return as_sequences(tokens if costs else replace(tokens, weights=None), least)
 
 
 def as_sequences(tokens: Examples, least: int = 1) -> Sequences:
-    """Tokens, labelled with tags, as sequences; refuses what `read_sequences` does."""
+    """Return tokens labelled with tags as sequences; raise as `read_sequences`."""
     _check_tags(tokens, least)
-    bounds, costs = _bounds(tokens, -1), tokens.weights
-    weights = None if costs is None else shared_weights(costs, bounds, tokens.source, "sequence")
+    bounds, costs = _find_bounds(tokens, -1), tokens.weights
+    weights = None if costs is None else structure_weights(costs, bounds, tokens.source, "sequence")
     return Sequences(tokens.X, bounds, (tokens.y - 1).astype(np.int32), tokens.source, weights)
 
 
 def stream_sequences(path: str, **how: Any) -> Iterator[Sequences]:
-    """The sequences of a test file, block after block, none of them cut; how as in
+    """Yield the sequences of a test file in blocks of at least one; `how` are options of
     `stream_examples`.
 
-    Yields
-    ------
-    Sequences
-        At least one sequence; tags are the file's less 1, so that 0, a tag nobody knows, is -1.
-
-    Raises
-    ------
-    DataError
-        As in `read_sequences`, but for tags of 0.
+    Tags are the file's less 1, so that 0, an unknown tag, is -1. Raises DataError as
+    `read_sequences`, but accepts tags of 0.
     """
     kept: Sequences | None = None
     last = -1
     for block in stream_examples(path, **how):
         _check_tags(block, 0)
-        bounds = _bounds(block, last)
+        bounds = _find_bounds(block, last)
         goes_on = kept is not None and _qid(block, 0) == last
         last = _qid(block, len(block) - 1)
         here = Sequences(block.X, bounds, (block.y - 1).astype(np.int32), block.source)
         if kept is not None:
-            here = _joined(kept, here, goes_on)
+            here = _join(kept, here, goes_on)
         cut = int(here.indptr[-2])
         if cut:
             yield Sequences(here.X.rows(0, cut), here.indptr[:-1], here.tags[:cut], here.source)
         kept = Sequences(
-            _copied(here.X, cut), np.array([0, here.X.n_rows - cut]), here.tags[cut:], here.source
+            _copy_rows(here.X, cut),
+            np.array([0, here.X.n_rows - cut]),
+            here.tags[cut:],
+            here.source,
         )
     if kept is not None:
         yield kept
@@ -98,8 +84,8 @@ def _check_tags(tokens: Examples, least: int) -> None:
         )
 
 
-def _bounds(tokens: Examples, last: int) -> NDArray[np.int64]:
-    """Row numbers where sequences start, and the number of rows."""
+def _find_bounds(tokens: Examples, last: int) -> NDArray[np.int64]:
+    """Return the row numbers where sequences start, and the number of rows."""
     n, source = len(tokens), tokens.source
     qid = np.zeros(n, np.int64) if tokens.qid is None else tokens.qid
     before = np.concatenate([[max(last, 0)], qid[:-1]])
@@ -116,8 +102,9 @@ def _bounds(tokens: Examples, last: int) -> NDArray[np.int64]:
     return np.concatenate([[0], inner, [n]]).astype(np.int64)
 
 
-def _copied(X: Csr, start: int) -> Csr:
-    """Rows from start on in arrays of their own, so that the block they came from can go."""
+def _copy_rows(X: Csr, start: int) -> Csr:
+    """Return the rows from `start` on in arrays of their own, so that the block they came from can
+    be freed."""
     X = X.rows(start, X.n_rows)
     return Csr(
         X.data[X.stored].copy(),
@@ -128,10 +115,10 @@ def _copied(X: Csr, start: int) -> Csr:
     )
 
 
-def _joined(first: Sequences, second: Sequences, goes_on: bool) -> Sequences:
-    """Two sets one behind the other; with goes_on the first sequence of the second is the end of
-    the last."""
-    a, b = first.X, _copied(second.X, 0)
+def _join(first: Sequences, second: Sequences, goes_on: bool) -> Sequences:
+    """Concatenate two sets of sequences; with `goes_on` the first sequence of the second continues
+    the last of the first."""
+    a, b = first.X, _copy_rows(second.X, 0)
     X = Csr(
         np.concatenate([a.data, b.data]),
         np.concatenate([a.indices, b.indices]),

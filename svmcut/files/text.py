@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Text of example files, plain or compressed, from a file, a pipe or standard input, read once.
 
-The file is read block by block into one small buffer rather than mapped: pages of a mapping count
-as memory of the process, a file cut short under a mapping kills it, and a copy that stays in the
-cache costs less than the page faults.
+The file is read block by block into one small buffer instead of being mapped: mapped pages count as
+memory of the process, a file that is shortened while mapped kills it, and copying a block that
+stays in the cache costs less than page faults.
 """
 
 from __future__ import annotations
@@ -24,28 +24,26 @@ from svmcut.files.remote import open_file
 if TYPE_CHECKING:
     from svmcut._native.scan import Scanner
 
+#: Size of the text buffer with one thread; it fits in the second-level cache.
 BLOCK_BYTES = 1 << 18
-"""Text in flight with one thread; fits in the second-level cache."""
-
+#: Size of the text buffer per thread if several threads scan one block together.
 THREAD_BLOCK_BYTES = 1 << 21
-"""Text in flight for each of several threads that scan one block together."""
-
-LONGEST_LINE = 1 << 31
+MAX_LINE_BYTES = 1 << 31
 """Bytes of a line without an end after which no more is read."""
 
-NUL = "NUL byte in a line; expected text"
+NUL_MESSAGE = "NUL byte in a line; expected text"
 
 MEGABYTE = 1e6
-_MANY = 256
+_CHECK_STEP = 256
 
 
-def block_bytes_of(threads: int) -> int:
-    """Text in flight where all of a file is read."""
+def block_size(threads: int) -> int:
+    """Return the size of the text buffer for reading all of a file."""
     return BLOCK_BYTES if threads <= 1 else THREAD_BLOCK_BYTES * threads
 
 
-def feed(scanner: Scanner, text: Bytes, block_bytes: int) -> Iterator[None]:
-    """Scans block after block, and yields after each: signals are served between them."""
+def feed_scanner(scanner: Scanner, text: ByteSource, block_bytes: int) -> Iterator[None]:
+    """Scan block after block, and yield after each, so that signals are handled between them."""
     buffer = bytearray(block_bytes)
     kept = 0
     last = False
@@ -67,20 +65,16 @@ def feed(scanner: Scanner, text: Bytes, block_bytes: int) -> Iterator[None]:
         if kept == len(buffer):
             if b"\0" in buffer:  # no end of the line is waited for, which may never come
                 scanner.feed(bytes(buffer), last=True)
-                raise DataError(scanner.path, NUL)
-            if kept >= LONGEST_LINE:
-                raise DataError(scanner.path, f"a line is longer than {LONGEST_LINE:,} bytes")
+                raise DataError(scanner.path, NUL_MESSAGE)
+            if kept >= MAX_LINE_BYTES:
+                raise DataError(scanner.path, f"a line is longer than {MAX_LINE_BYTES:,} bytes")
             buffer.extend(bytes(len(buffer)))
         yield
 
 
 def check_limit(scanner: Scanner, position: int, bytes_left: int, max_memory: float | None) -> None:
-    """Refuses more than max_memory (MB), by what has been read so far.
-
-    Raises
-    ------
-    MemoryLimitError
-    """
+    """Raise MemoryLimitError if the whole file needs more than `max_memory` (MB), estimated from
+    the part read so far."""
     if max_memory is None:
         return
     need = scanner.nbytes
@@ -96,8 +90,8 @@ def check_limit(scanner: Scanner, position: int, bytes_left: int, max_memory: fl
 
 
 @contextmanager
-def memory_for(scanner: Scanner, block_bytes: int) -> Iterator[None]:
-    """A MemoryError of reading becomes a MemoryLimitError with what it takes."""
+def explain_memory_errors(scanner: Scanner, block_bytes: int) -> Iterator[None]:
+    """Turn a MemoryError of reading into a MemoryLimitError that gives the need."""
     try:
         yield
     except MemoryLimitError:
@@ -123,8 +117,7 @@ def _megabytes(size: float) -> str:
 
 @contextmanager
 def open_text(path: str) -> Iterator[Text]:
-    """The text of a file; every failure of the system on the way becomes a DataError with its
-    reason."""
+    """Yield the text of a file; failures of the system become a DataError with the reason."""
     try:
         if path != "-":
             with open_file(path, buffered=False) as raw:
@@ -143,40 +136,34 @@ def open_text(path: str) -> Iterator[Text]:
         raise DataError(path, str(error)) from None
 
 
-class Bytes(Protocol):
-    """A source that blocks are filled from."""
+class ByteSource(Protocol):
+    """The protocol of a source of bytes that fills blocks."""
 
     def bytes_left(self) -> int:
-        """About how many follow, -1 if unknown."""
+        """Return the approximate number of bytes that follow, -1 if unknown."""
         ...
 
     def readinto(self, view: memoryview) -> int:
-        """Fills the front of the view; 0 at the end."""
+        """Fill the front of the view; return 0 at the end."""
         ...
 
 
 class Text:
-    """Bytes of the text, unpacked, and how far they are.
-
-    Attributes
-    ----------
-    size : int
-        Bytes of the whole text, -1 if unknown.
-    position : int
-        Bytes read.
-    """
+    """The unpacked bytes of a text and the position in it."""
 
     def __init__(self, path: str, raw):
         self.path, self.raw = path, raw
+        #: Bytes read so far.
         self.position = 0
         self.state = self._stat()
         size = self.state[0] if self.state else getattr(raw, "size", None)
+        #: Bytes of the whole text, -1 if unknown.
         self.size = -1 if size is None else size
         self.head = b""
         while len(self.head) < LONGEST_MAGIC and (more := raw.read(LONGEST_MAGIC - len(self.head))):
             self.head += more
         if self.head.startswith(b"\0"):  # as /dev/zero does, whose first line never ends
-            raise DataError(path, NUL, 1, 1)
+            raise DataError(path, NUL_MESSAGE, 1, 1)
         self._fill: Callable[[memoryview], int] = self._plain
         packing = next(
             (name for magic, name in PACKINGS.items() if self.head.startswith(magic)), None
@@ -186,7 +173,8 @@ class Text:
             self._fill = unpack(packing, path, self.head, raw)
 
     def check_kind(self) -> None:
-        """Refuses, as a DataError, what is no text: a workbook, a table of another kind."""
+        """Refuse, with a DataError, files that are no text: workbooks and tables of another
+        kind."""
         for magic, message in FOREIGN.items():
             if self.head.startswith(magic):
                 raise DataError(self.path, Message(message))
@@ -195,7 +183,7 @@ class Text:
         return self.size - self.position if self.size >= self.position else -1
 
     def readinto(self, view: memoryview) -> int:
-        """Fills the front of the view; 0 at the end, where a file must still be what it was at the
+        """Fill the front of the view; return 0 at the end, where a file must be unchanged since the
         start."""
         count = self._fill(view)
         if count == 0:
@@ -204,7 +192,7 @@ class Text:
         return count
 
     def rest(self) -> bytes:
-        """All that follows."""
+        """Return the remaining text."""
         pieces, view = [], memoryview(bytearray(1 << 20))
         while count := self.readinto(view):
             pieces.append(bytes(view[:count]))
@@ -236,15 +224,9 @@ class Text:
 
 
 class ChangedText:
-    """A text that is read in blocks of whole lines, which are changed.
+    """A text whose blocks of whole lines pass through a function that changes them."""
 
-    Parameters
-    ----------
-    change : callable
-        Gives what takes the place of a block.
-    """
-
-    def __init__(self, text: Bytes, change: Callable[[bytes], bytes]):
+    def __init__(self, text: ByteSource, change: Callable[[bytes], bytes]):
         self._text, self._change = text, change
         self._raw, self._ready, self._last = bytearray(), memoryview(b""), False
 
@@ -252,7 +234,7 @@ class ChangedText:
         return self._text.bytes_left()
 
     def readinto(self, view: memoryview) -> int:
-        """Fills the front of the view; 0 at the end."""
+        """Fill the front of the view; return 0 at the end."""
         while not self._ready and not self._last:
             block = bytearray(BLOCK_BYTES)
             with memoryview(block) as room:
@@ -269,21 +251,19 @@ class ChangedText:
 
 
 def line_blocks(text: Text, block_bytes: int) -> Iterator[list[bytes]]:
-    """The lines of a text without their ends, some at a time.
+    """Yield the lines of a text without their ends, some at a time.
 
-    Raises
-    ------
-    DataError
-        For a NUL in a line without an end, and a line of more than LONGEST_LINE bytes.
+    Raises DataError for a NUL in a line without an end, and for a line of more than MAX_LINE_BYTES
+    bytes.
     """
     buffer, pieces = bytearray(block_bytes), []
     with memoryview(buffer) as view:
         while count := text.readinto(view):
             pieces.append(bytes(view[:count]))
             if count == len(view) and b"\0" in pieces[-1] and b"\n" not in pieces[-1]:
-                raise DataError(text.path, NUL)
-            if len(pieces) % _MANY == 0 and sum(map(len, pieces)) > LONGEST_LINE:
-                raise DataError(text.path, f"a line is longer than {LONGEST_LINE:,} bytes")
+                raise DataError(text.path, NUL_MESSAGE)
+            if len(pieces) % _CHECK_STEP == 0 and sum(map(len, pieces)) > MAX_LINE_BYTES:
+                raise DataError(text.path, f"a line is longer than {MAX_LINE_BYTES:,} bytes")
             if b"\n" in pieces[-1]:
                 *lines, rest = b"".join(pieces).split(b"\n")
                 pieces = [rest]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights in files: a file of one number a line, the ``cost:`` that all lines of a query or
-sequence share, and that of clicked lines."""
+"""Weights in files: one number per line, the ``cost:`` that all lines of a query or sequence share,
+and that of clicked lines."""
 
 from __future__ import annotations
 
@@ -20,12 +20,9 @@ if TYPE_CHECKING:
 
 
 def read_weights(path: str) -> NDArray[np.float64]:
-    """The numbers of a file of one a line, plain or gzip; ``-`` for standard input.
+    """Return the numbers of a file with one per line, plain or compressed; ``-`` is standard input.
 
-    Raises
-    ------
-    DataError
-        The file cannot be read, or a line is no number of at least 0.
+    Raises DataError if the file cannot be read, or a line is no number of at least 0.
     """
     pieces, buffer = [], bytearray(BLOCK_BYTES)
     with open_text(path) as text, memoryview(buffer) as view:
@@ -48,11 +45,14 @@ def read_weights(path: str) -> NDArray[np.float64]:
     return weights
 
 
-def shared_weights(
+def structure_weights(
     costs: NDArray, bounds: NDArray, source: Source, one: str
 ) -> NDArray[np.float64]:
-    """Of each structure, rows bounds[q] to bounds[q + 1], the one cost of its rows; a DataError
-    where they differ."""
+    """Return the weight of each structure, rows bounds[q] to bounds[q + 1]: the cost that its rows
+    share.
+
+    Raises DataError if they differ.
+    """
     weights = costs[bounds[:-1]]
     differ = np.flatnonzero(costs != np.repeat(weights, np.diff(bounds)))
     if len(differ):
@@ -70,14 +70,12 @@ def shared_weights(
 def click_weights(
     costs: NDArray | None, given: NDArray | None, y: NDArray, source: Source, where: str
 ) -> NDArray[np.float64] | None:
-    """Return weights of clicked rows, of labels above 0: their ``cost:`` times weights that are
-    given, one a row, which messages call `where`; 1 at all others. None where all are 1.
+    """Return the weights of rows: for clicked ones, of labels above 0, their ``cost:`` times the
+    given weight, 1 for all others; None if all are 1.
 
-    Raises
-    ------
-    DataError
-        For a cost of a row that is not clicked, one that is negative or too large, where all clicks
-        weigh 0, and where the weights are not one a row.
+    `where` names the given weights in messages. Raises DataError for a cost of a row that is not
+    clicked, one that is negative or too large, for clicks that all weigh 0, and for weights that
+    are not one per row.
     """
     clicked, weights = y > 0, np.ones(len(y)) if costs is None else costs.copy()
     if given is not None and len(given) != len(y):

@@ -18,7 +18,7 @@ from svmcut.base.messages import Message
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.arrays import gather_rows
 from svmcut.data.examples import Names, Sequences, Source
-from svmcut.files.text import check_limit, line_blocks, memory_for, open_text
+from svmcut.files.text import check_limit, explain_memory_errors, line_blocks, open_text
 from svmcut.tables.templates import (
     Column,
     Template,
@@ -94,7 +94,7 @@ def read_conll(
     MemoryLimitError
     """
     lines = _Lines(path)
-    with open_text(path) as text, memory_for(lines, _BLOCK_BYTES):
+    with open_text(path) as text, explain_memory_errors(lines, _BLOCK_BYTES):
         for block in line_blocks(text, _BLOCK_BYTES):
             lines.add(block)
             check_limit(lines, text.position, text.bytes_left(), max_memory)
@@ -170,7 +170,7 @@ class TestColumns:
             where the file has none.
         """
         lines = _Lines(path)
-        with open_text(path) as text, memory_for(lines, _BLOCK_BYTES):
+        with open_text(path) as text, explain_memory_errors(lines, _BLOCK_BYTES):
             for block in line_blocks(text, _BLOCK_BYTES):
                 lines.add(block)
                 if lines.bounds:

@@ -17,7 +17,7 @@ from svmcut.base.errors import DataError
 from svmcut.base.messages import Message
 from svmcut.data.arrays import gather_rows
 from svmcut.data.examples import Names, Sequences, Source
-from svmcut.files.text import check_limit, line_blocks, memory_for, open_text
+from svmcut.files.text import check_limit, explain_memory_errors, line_blocks, open_text
 
 _BLOCK_BYTES = 1 << 20
 _ESCAPED = re.compile(rb"\\(.)")
@@ -53,7 +53,7 @@ def read_crfsuite(
     MemoryLimitError
     """
     lines = _Lines(path, names)
-    with open_text(path) as text, memory_for(lines, _BLOCK_BYTES):
+    with open_text(path) as text, explain_memory_errors(lines, _BLOCK_BYTES):
         for block in line_blocks(text, _BLOCK_BYTES):
             lines.add(block)
             check_limit(lines, text.position, text.bytes_left(), max_memory)
@@ -77,7 +77,7 @@ def stream_crfsuite(path: str, names: Names, *, unlabelled: bool = False) -> Ite
         At least one sequence.
     """
     lines, begun = _Lines(path, names, unlabelled), False
-    with open_text(path) as text, memory_for(lines, _BLOCK_BYTES):
+    with open_text(path) as text, explain_memory_errors(lines, _BLOCK_BYTES):
         for block in line_blocks(text, _BLOCK_BYTES):
             lines.add(block)
             if lines.bounds:

@@ -12,7 +12,7 @@ from svmcut.base.errors import DataError, MemoryLimitError, NoExamples, UsageErr
 from svmcut.base.messages import Message, Parameter, join_names
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.data.examples import Examples, MultilabelExamples, Source, stack_rows
-from svmcut.files.names import input_of
+from svmcut.files.names import input_by_ending
 from svmcut.files.remote import is_file
 from svmcut.files.text import MEGABYTE
 from svmcut.spec.entries import CLASSES, NUMBERS, SETS
@@ -337,7 +337,7 @@ class TestTable:
         if not isinstance(path, str):
             yield from self.blocks("the table", reading.open_frame(path), kind, unlabelled)
             return
-        input = self._input or input_of(path) or self._encoding.format
+        input = self._input or input_by_ending(path) or self._encoding.format
         with reading.open_table(path, input) as table:
             yield from self.blocks(path, table, kind, unlabelled)
 

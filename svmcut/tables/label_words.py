@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from svmcut.data.examples import Examples
-    from svmcut.files.text import Bytes
+    from svmcut.files.text import ByteSource
 
 #: The first word of a line that is no comment.
 _FIRST = re.compile(rb"^([^\S\n]*)([^\s#]+)", re.MULTILINE)
@@ -65,7 +65,7 @@ class LabelWords:
         words = [word.encode("utf-8", "surrogateescape") for word in known or ()]
         self._numbers = {word: k for k, word in enumerate(words, 1)}
 
-    def of(self, text: Bytes) -> Bytes:
+    def of(self, text: ByteSource) -> ByteSource:
         """The text with numbers for words."""
         return ChangedText(text, self._numbered)
 

@@ -15,7 +15,7 @@ from svmcut.base.errors import DataError, NoExamples
 from svmcut.base.messages import Message, join_names
 from svmcut.base.typing import Any, NamedTuple
 from svmcut.files.packed import PACKINGS
-from svmcut.files.remote import is_url, located
+from svmcut.files.remote import is_url, local_path
 from svmcut.files.text import Text, open_text
 from svmcut.tables.cells import (
     Cells,
@@ -297,7 +297,7 @@ def _arrow(path: str, text: Text) -> Table:
 def _seekable(text: Text, pa: Any) -> Any:
     """A file that Arrow may read at any place: itself where it is plain, else all of it."""
     if text.state is not None and text.path != "-" and text.size == text.state[0]:
-        return pa.memory_map(located(text.path))
+        return pa.memory_map(local_path(text.path))
     if is_url(text.path) and text.size >= 0 and text.raw.seekable():
         text.raw.seek(0)
         return pa.PythonFile(io.BufferedReader(text.raw), mode="r")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from svmcut.base.errors import ModelError
 from svmcut.base.messages import Message
 from svmcut.base.typing import TYPE_CHECKING, Any, Protocol
-from svmcut.files.names import input_of
+from svmcut.files.names import input_by_ending
 from svmcut.scoring.measures import Measures
 from svmcut.spec.catalog import COLUMNS, INPUTS, NAMED, OF_TAGS, TABLES, TASKS, load, losses
 from svmcut.spec.entries import CLASSES
@@ -178,7 +178,7 @@ def input_for(model: Any, path: str, given: str | None) -> str:
     training examples."""
     if given is not None:
         return given
-    if (input := input_of(path)) is not None:
+    if (input := input_by_ending(path)) is not None:
         return input
     if _is_of_columns(model):
         return COLUMNS
@@ -226,7 +226,7 @@ def names_for_second_file(examples: Any, task: str, input: str, path: str) -> di
     if input in TABLES:
         from svmcut.tables.encoded import TestTable
 
-        return {"table": TestTable(examples.table.encoding, input_of(path) or input)}
+        return {"table": TestTable(examples.table.encoding, input_by_ending(path) or input)}
     if task in OF_CLASSES:
         return {"words": words_of(examples) or None}
     return {"names": examples.names} if input != INPUTS[0] else {}

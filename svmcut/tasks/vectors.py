@@ -14,7 +14,7 @@ from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Examples
 from svmcut.data.labels import Labels, classes_of
 from svmcut.files.examples import read_examples, stream_examples
-from svmcut.files.patterns import files_of, is_pattern
+from svmcut.files.patterns import is_pattern, list_files
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
 from svmcut.files.remote import is_file
 from svmcut.models.columns import drop_columns
@@ -137,7 +137,7 @@ class RowTask(Task):
         else:
             from svmcut.files.cache import read_files
 
-            examples = read_files(*files_of(path), cache=cache, **how)
+            examples = read_files(*list_files(path), cache=cache, **how)
         return examples if costs else replace(examples, weights=None)
 
     def from_arrays(self, X: Any, y: Any, qid: Any = None) -> Examples:

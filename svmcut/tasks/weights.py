@@ -15,7 +15,7 @@ from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Examples
 from svmcut.data.folds import take
 from svmcut.data.labels import choose_task, classes_of, distinct, labels_of
-from svmcut.files.weights import click_weights, shared_weights
+from svmcut.files.weights import click_weights, structure_weights
 from svmcut.spec.catalog import SMO, TASKS
 from svmcut.spec.entries import CLASSES, NUMBERS, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
@@ -110,7 +110,7 @@ def _costs(data: Any, bounds: NDArray, settings: Settings) -> NDArray[np.float64
     if data.weights is None:
         return np.ones(len(bounds) - 1)
     weights = (
-        shared_weights(data.weights, bounds, data.source, TASKS[settings.task].unit)
+        structure_weights(data.weights, bounds, data.source, TASKS[settings.task].unit)
         if isinstance(data, Examples)
         else data.weights.copy()
     )

@@ -163,11 +163,11 @@ def test_of_many_at_once_one_holds_the_lock():
     code = """
 import os, sys
 from svmcut.base.errors import UsageError
-from svmcut.files.checkpoints import hold
+from svmcut.files.checkpoints import hold_lock
 held = 0
 while held < 150:
     try:
-        with hold("state"):
+        with hold_lock("state"):
             os.close(os.open("inside", os.O_CREAT | os.O_EXCL))
             os.unlink("inside")
             held += 1

@@ -39,7 +39,7 @@ def no_cluster(monkeypatch):
 
     monkeypatch.setattr(clusters, "here", lambda client: client)
     monkeypatch.setattr(clusters, "DaskRows", lambda client: SimpleNamespace(close=lambda: None))
-    monkeypatch.setattr(clusters, "files_of", lambda parts: ("X", parts))
+    monkeypatch.setattr(clusters, "list_files", lambda parts: ("X", parts))
     monkeypatch.setattr(clusters, "make_driver", make_driver)
 
 

@@ -15,7 +15,7 @@ from programs import call
 
 import svmcut
 from svmcut.base.errors import DataError, OutputError, UsageError
-from svmcut.files.cache import _checksum, _of_all, read_files
+from svmcut.files.cache import _checksum, _hash_metadata, read_files
 from svmcut.files.examples import read_examples
 from svmcut.tasks.protocol import make_task
 
@@ -186,7 +186,7 @@ def test_sealed_rows_are_what_training_assumes(
     array.tofile(folder / field)
     about["checksums"][field] = _checksum(array)
     del about["checksum"]
-    (folder / "rows.json").write_text(json.dumps({**about, "checksum": _of_all(about)}))
+    (folder / "rows.json").write_text(json.dumps({**about, "checksum": _hash_metadata(about)}))
     with pytest.raises(DataError, match="these kept rows are damaged; remove the folder"):
         read_named(path, cache=str(cache))
 

@@ -14,7 +14,7 @@ import pytest
 from pyarrow import ipc, parquet
 
 from svmcut.base.errors import DataError
-from svmcut.files.names import input_of
+from svmcut.files.names import input_by_ending
 from svmcut.spec.entries import CLASSES, NUMBERS, SETS
 from svmcut.tables.encoded import TestTable, examples_of, read_encoded
 from svmcut.tables.options import TableOptions
@@ -22,7 +22,7 @@ from svmcut.tables.options import TableOptions
 
 def read(path, kind=CLASSES, **options):
     how = TableOptions(**({"label": "y"} | options))
-    return read_encoded(str(path), input_of(str(path)), how, kind)
+    return read_encoded(str(path), input_by_ending(str(path)), how, kind)
 
 
 def arrow_bytes(table, new=ipc.new_file):

@@ -74,7 +74,7 @@ def serve(monkeypatch):
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
-    monkeypatch.setattr(http, "PATIENCE", 0.3)
+    monkeypatch.setattr(http, "TIMEOUT", 0.3)
 
     def add(name, **how):
         kind.files[f"/{name}"] = how
@@ -115,8 +115,8 @@ def test_tables_are_read_at_any_place(serve, tmp_path):
     url = serve("t.parquet", data=file.getvalue())
     assert call("svmcut learn", "-v", 0, "--label", "y", url, tmp_path / "model") == 0
     assert any("Range" in headers for _, _, headers in serve.asked)
-    assert remote.size_of(url) == len(file.getvalue()) and remote.exists(url)
-    assert not remote.exists(url + "x") and remote.state_of(url)[1] == "ETag=one"
+    assert remote.file_size(url) == len(file.getvalue()) and remote.has_file(url)
+    assert not remote.has_file(url + "x") and remote.read_state(url)[1] == "ETag=one"
     serve("t.parquet", data=file.getvalue(), changes=True)
     with pytest.raises(DataError, match="changed while it was read"):
         svmcut.train(url, label="y")
@@ -143,7 +143,7 @@ def test_what_is_not_the_file_is_refused(serve, how, says, threads):
 def test_a_server_without_versions_and_none_at_all(serve):
     assert len(read_examples(serve("rows", etag=None))) == 4000
     with pytest.raises(OSError, match="neither a version nor a time"):
-        remote.state_of(serve("rows", etag=None))
+        remote.read_state(serve("rows", etag=None))
     with pytest.raises(DataError, match="refused"):
         read_examples("http://127.0.0.1:9/rows")
 

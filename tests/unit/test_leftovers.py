@@ -33,7 +33,7 @@ def left(folder, name, age=0.0):
 
 
 def test_only_what_a_dead_process_left_is_removed(tmp_path, gone):
-    home, week = output.home(), 8 * 86400
+    home, week = output.host_mark(), 8 * 86400
     goes = [
         left(tmp_path, f".svmcut-{gone:x}-{home}-{RANDOM}"),
         left(tmp_path, f".svmcut-{gone:x}-00000000-{RANDOM}", week),
@@ -78,7 +78,7 @@ with write_atomically(sys.argv[1]) as file:
 
 def test_a_folder_is_looked_through_once(tmp_path, monkeypatch):
     looked = []
-    monkeypatch.setattr(output, "clear", looked.append)
+    monkeypatch.setattr(output, "remove_leftovers", looked.append)
     for _ in range(3):
         with write_atomically(str(tmp_path / "model")) as file:
             file.write(b"x")

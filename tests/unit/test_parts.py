@@ -20,7 +20,7 @@ from svmcut.distributed import histograms
 from svmcut.distributed.parts import EVEN, STEPS, Part, Reading
 from svmcut.distributed.plan import Files, make_driver
 from svmcut.distributed.rows import SerialRows, fold_nodes, node_of, tree_sum
-from svmcut.files.patterns import files_of
+from svmcut.files.patterns import list_files
 from svmcut.risks.epsilon_insensitive import BoundEpsilonInsensitive
 
 
@@ -336,16 +336,16 @@ def test_files_by_pattern_and_by_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("b-1", "b-0", "c"):
         (tmp_path / name).write_text("1 1:1\n")
-    assert files_of("b-*") == ("b-*", [str(tmp_path / "b-0"), str(tmp_path / "b-1")])
-    assert files_of(["c", "b-1"])[1] == [str(tmp_path / "c"), str(tmp_path / "b-1")]
+    assert list_files("b-*") == ("b-*", [str(tmp_path / "b-0"), str(tmp_path / "b-1")])
+    assert list_files(["c", "b-1"])[1] == [str(tmp_path / "c"), str(tmp_path / "b-1")]
     with pytest.raises(DataError, match=r"d-\*: no file fits this pattern"):
-        files_of("d-*")
+        list_files("d-*")
     with pytest.raises(UsageError, match="is named twice"):
-        files_of(["c", "./c"])
+        list_files(["c", "./c"])
     with pytest.raises(
         UsageError, match="standard input is read once and by one process; name files"
     ):
-        files_of("-")
+        list_files("-")
 
 
 def test_a_part_asks_its_risk_for_what_it_is(tmp_path):

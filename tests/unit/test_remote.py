@@ -13,7 +13,7 @@ from programs import call
 import svmcut
 from svmcut.base.errors import CheckpointError, DataError, OutputError, UsageError
 from svmcut.files import remote
-from svmcut.files.checkpoints import Generations, hold, read_checkpoint, write_checkpoint
+from svmcut.files.checkpoints import Generations, hold_lock, read_checkpoint, write_checkpoint
 from svmcut.files.output import write_atomically
 from svmcut.files.roles import File, check_roles
 
@@ -94,7 +94,7 @@ def test_a_checkpoint_by_url_and_the_one_before(store, tmp_path):
     assert read_checkpoint(url)[1] == {"n": 3} and read_checkpoint(url + ".1")[1] == {"n": 2}
     store.pipe("/run/checkpoint", store.cat("/run/checkpoint")[:-1])
     assert read_checkpoint(url)[1] == {"n": 2}
-    with hold(url) as warning:
+    with hold_lock(url) as warning:
         assert warning is None
     owner.remove()
     assert sorted(store.store) == ["/run/checkpoint"]  # damaged, so no more this run's

@@ -15,12 +15,12 @@ from svmcut._native.scan import Scanner
 
 from svmcut.base.errors import DataError
 from svmcut.files.scaling import (
-    Labels,
-    Limits,
+    LabelRange,
     Ranges,
+    ScaleLimits,
     read_ranges,
+    round_limit,
     scale_examples,
-    single,
     write_ranges,
 )
 
@@ -93,15 +93,15 @@ def random_lines(rng, rows, columns, density, digits):
     return lines
 
 
-@pytest.mark.parametrize("limits", [(-1.0, 1.0), (0.0, 1.0), (single(0.1), single(2.7))])
-@pytest.mark.parametrize("label_limits", [None, (-2.0, single(0.3))])
+@pytest.mark.parametrize("limits", [(-1.0, 1.0), (0.0, 1.0), (round_limit(0.1), round_limit(2.7))])
+@pytest.mark.parametrize("label_limits", [None, (-2.0, round_limit(0.3))])
 @pytest.mark.parametrize("density, digits", [(1, 17), (0.3, 3), (0.02, 1)])
 def test_rows_and_ranges_follow_the_rules(limits, label_limits, density, digits, tmp_path):
     lines = random_lines(random.Random(density), 60, 40, density, digits)
     (tmp_path / "rows").write_text("\n".join(lines) + "\n")
     scale_examples(
         str(tmp_path / "rows"),
-        Limits(limits, label_limits),
+        ScaleLimits(limits, label_limits),
         save=str(tmp_path / "r"),
         target=str(tmp_path / "out"),
     )
@@ -111,7 +111,7 @@ def test_rows_and_ranges_follow_the_rules(limits, label_limits, density, digits,
     again = read_ranges(str(tmp_path / "r"))
     scale_examples(
         str(tmp_path / "rows"),
-        Limits((5, 6)),
+        ScaleLimits((5, 6)),
         restored=("r", again),
         target=str(tmp_path / "again"),
     )
@@ -242,7 +242,7 @@ def test_many_features_whose_zeros_are_written(tmp_path):
 )
 def test_refused_rows(text, message):
     with pytest.raises(DataError) as refusal:
-        written(text, ranges_of((1, 0, 1e-3), labels=Labels(0, 1, 0, 1e-10)))
+        written(text, ranges_of((1, 0, 1e-3), labels=LabelRange(0, 1, 0, 1e-10)))
     assert str(refusal.value) == message
 
 
@@ -297,7 +297,7 @@ def test_ranges_beyond_doubles_are_refused(tmp_path):
         with pytest.raises(DataError) as refusal:
             scale_examples(
                 path,
-                Limits((-1, 1), labels),
+                ScaleLimits((-1, 1), labels),
                 save=str(tmp_path / "r"),
                 target=str(tmp_path / "out"),
             )
@@ -310,7 +310,7 @@ def test_ranges_beyond_doubles_are_refused(tmp_path):
         DataError, match=r"ranges: the range of feature 3 is beyond double precision"
     ):
         restored = ("ranges", ranges_of((3, 1e308, 1.1e308), limits=(0, 100)))
-        scale_examples(path, Limits((-1, 1)), restored=restored, target=str(tmp_path / "out"))
+        scale_examples(path, ScaleLimits((-1, 1)), restored=restored, target=str(tmp_path / "out"))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["rows"]
 
 
@@ -323,16 +323,16 @@ def test_a_file_that_changes_between_the_passes_is_refused(tmp_path, monkeypatch
 
     monkeypatch.setattr("svmcut.files.scaling.write_ranges", changed)
     with pytest.raises(DataError, match="the file changed between the two passes over it"):
-        scale_examples(str(path), Limits((-1, 1)), save="r", target=str(tmp_path / "out"))
+        scale_examples(str(path), ScaleLimits((-1, 1)), save="r", target=str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
 
 
 GROWTH = """
 import resource, sys
-from svmcut.files.scaling import Limits, scale_examples
+from svmcut.files.scaling import ScaleLimits, scale_examples
 peaks = []
 for path in sys.argv[1:]:
-    scale_examples(path, Limits((-1, 1)), target="/dev/null")
+    scale_examples(path, ScaleLimits((-1, 1)), target="/dev/null")
     peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 print(peaks[1] - peaks[0])
 """

@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from svmcut.base.errors import DataError, NoExamples, UsageError
-from svmcut.files.names import input_of
+from svmcut.files.names import input_by_ending
 from svmcut.spec.entries import NUMBERS, SETS
 from svmcut.tables.encoded import TestTable, read_encoded
 from svmcut.tables.options import TableOptions
@@ -41,7 +41,7 @@ def written(path, text):
 
 def read(path, input=None, kind="classes", **options):
     options = TableOptions(**({"label": "label", "text": ("text",)} | options))
-    return read_encoded(path, input or input_of(path), options, kind)
+    return read_encoded(path, input or input_by_ending(path), options, kind)
 
 
 def test_a_table_becomes_what_scikit_learn_makes_of_it(mail):

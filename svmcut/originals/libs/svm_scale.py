@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 from svmcut.base.records import record
-from svmcut.files.scaling import Limits, Ranges, read_ranges, scale_examples, single
+from svmcut.files.scaling import Ranges, ScaleLimits, read_ranges, round_limit, scale_examples
 from svmcut.originals.libs.rows import read_rows
 from svmcut.originals.libs.words import Refused, bad_usage, real_of
 
@@ -33,7 +33,7 @@ def run(words: list[str]) -> None:
     ranges = None if options.restore is None else read_ranges(options.restore, 0)
     done = scale_examples(
         path,
-        Limits((options.lower, options.upper), options.labels),
+        ScaleLimits((options.lower, options.upper), options.labels),
         restored=None if options.restore is None or ranges is None else (options.restore, ranges),
         save=options.save,
         libsvm=True,
@@ -89,9 +89,9 @@ def _options(words: list[str]) -> tuple[_Options, str]:
             break
         letter = word[1:2]
         if letter in ("l", "u"):
-            given["lower" if letter == "l" else "upper"] = single(real_of(value(word)))
+            given["lower" if letter == "l" else "upper"] = round_limit(real_of(value(word)))
         elif letter == "y":
-            given["labels"] = single(real_of(value(word))), single(real_of(value(word)))
+            given["labels"] = round_limit(real_of(value(word))), round_limit(real_of(value(word)))
         elif letter in ("s", "r"):
             given["save" if letter == "s" else "restore"] = value(word)
         else:
