@@ -346,7 +346,7 @@ def digest(folder: Path) -> str:
     total = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         lines = path.read_bytes().splitlines(True)  # but for certificates and checksums
-        sealing = (b"#@ certificate ", b"#@ crc32 ")
+        sealing = (b"#@ cost ", b"#@ certificate ", b"#@ crc32 ")
         text = b"".join(line for line in lines if not line.startswith(sealing))
         total.update(path.name.encode() + b"\0" + text + b"\0")
     return total.hexdigest()[:32]

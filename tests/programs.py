@@ -60,7 +60,7 @@ def call(program, *words):
 
 
 #: How the last lines of svmcut's own models begin.
-SEALS = (b"#@ certificate ", b"#@ crc32 ")
+SEALS = (b"#@ cost ", b"#@ certificate ", b"#@ crc32 ")
 
 
 def uncertified(path):

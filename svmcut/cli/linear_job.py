@@ -318,7 +318,7 @@ class _Run:
             write_header(summed, FORMATS[0].first, kernel_of(s), head, True)
             summed.write(b"1 " + self._pairs + b"#\n" + marks.text_of(marked))
             if not self._original:
-                summed.seal(ball)
+                summed.seal(ball, self._objective.example_cost)
 
     def _summarise(self, say: Any, weights: list[tuple[str, str]]) -> None:
         """Prints facts about the model, and adds advice to the warnings."""

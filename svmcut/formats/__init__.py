@@ -145,7 +145,7 @@ def write_model(path: str, model: Model, original: bool = False) -> None:
         summed.crc = 0 if has_arrays else summed.crc
         write_table(summed, model)
         if not original and not (has_arrays and getattr(model, "table", None) is None):
-            summed.seal(getattr(model, "certificate", None))
+            summed.seal(getattr(model, "certificate", None), getattr(model, "cost", None))
 
 
 def written_and_read(model: Model, original: bool = False, path: str = "the model") -> Model:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The last line of a model's file: a checksum of all bytes before it, with the certificate of these
-numbers if the model has one.
+numbers, and C of an example before it, if the model has one.
 
+    #@ cost C
     #@ certificate GAP RADIUS BIAS [RADIUS ..] crc32 XXXXXXXX
     #@ crc32 XXXXXXXX
 
@@ -12,18 +13,19 @@ file of arrays, which have their own checksum, has that of the lines after them 
 from __future__ import annotations
 
 import io
+import math
 import os
 import zlib
 
 from svmcut.base.errors import ModelError
 from svmcut.base.typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
-from svmcut.formats.marks import certificate_words, certificates
+from svmcut.formats.marks import certificate_words, certificates, number_text
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output
 
 _START, _CERTIFICATE = b"#@ ", b"#@ certificate"
-_MARK = b" crc32 "
+_COST, _MARK = b"#@ cost ", b" crc32 "
 #: Bytes at the end of a file that hold a checksum.
 _END_BYTES = 24
 #: Warnings about a file that its checksum does not fit, and about one without checksum.
@@ -46,20 +48,24 @@ class ChecksumOutput:
         self.crc = zlib.crc32(data, self.crc)
         self._output.write(data)
 
-    def seal(self, certificate: tuple[float, ...] | None) -> None:
-        """Writes the last line."""
+    def seal(self, certificate: tuple[float, ...] | None, cost: float | None) -> None:
+        """Writes the last lines."""
         line = b"#@"
         if certificate is not None:
+            if cost is not None:
+                self.write(_COST + number_text(cost).encode() + b"\n")
             line = " ".join(["#@ certificate", *certificate_words(certificate)]).encode()
         self.write(line)
         self._output.write(f" crc32 {self.crc:08x}\n".encode())
 
 
 class Seal(NamedTuple):
-    """Content of the last line."""
+    """Content of the last lines."""
 
     #: Certificate of the model, if the checksum is right.
     certificate: tuple[float, ...] | None = None
+    #: C of an example, of a certificate.
+    cost: float | None = None
     #: Warning about a file that was changed; "" for none.
     caution: str = ""
 
@@ -73,7 +79,7 @@ class Seal(NamedTuple):
                 given, most = len(self.certificate) - 3, model.n_radii
                 message = f"'#@ certificate' has {given} radii; expected none, or {most}"
                 raise ModelError(path, message)
-            return replace(model, certificate=self.certificate), self.caution
+            return replace(model, certificate=self.certificate, cost=self.cost), self.caution
         if getattr(model, "certificate", None) is None:
             return model, self.caution
         return replace(model, certificate=None), self.caution or EARLIER
@@ -103,11 +109,23 @@ def split_seal(path: str, first: bytes, file: BinaryIO, mapped: bool) -> tuple[B
     plain = _unix_lines(first, before) if text.endswith(b"\r\n") else (first, before)
     known = zlib.crc32(plain[1], 0 if mapped else zlib.crc32(plain[0]))
     fits = known == expected
-    seal = Seal(_certificate_of(path, before[line:])) if fits else _changed_seal(before[line:])
-    if mapped:
-        file.seek(at)
-        return io.BytesIO(file.read(start - at) + text[:line]), seal
-    return io.BytesIO(text[:line]), seal
+    body, cost = _split_cost(text[:line])
+    last = before[line:]
+    seal = Seal(_certificate_of(path, last), cost) if fits else _changed_seal(last)
+    file.seek(at)
+    return _replaced(file, start, body), seal
+
+
+def _split_cost(text: bytes) -> tuple[bytes, float | None]:
+    """The text without a last line of C, and C."""
+    line = text.rfind(b"\n", 0, -1) + 1
+    if not text.startswith(_COST, line):
+        return text, None
+    try:
+        cost = float(text[line + len(_COST) :])
+    except ValueError:
+        return text, None
+    return (text[:line], cost) if 0 <= cost < math.inf else (text, None)
 
 
 def _checksum(end: bytes) -> int | None:
@@ -146,20 +164,29 @@ def _split_unsealed(file: BinaryIO, start: int, end: int) -> tuple[BinaryIO, Sea
     file.seek(start)
     text = file.read() if end > start else b""
     file.seek(at)
-    stop = len(text)
+    stop, rest = len(text), None
     while stop and text.endswith(b"\n", 0, stop):
         line = text.rfind(b"\n", 0, stop - 1) + 1
         if not text.startswith(_START, line, stop):
             break
         if _checksum_of_line(text[line:stop]) is not None:
-            return io.BytesIO(text[:line] + text[stop:]), _changed_seal(text[line:stop])
+            body = _split_cost(text[:line])[0]
+            return _replaced(file, start, body + text[stop:]), _changed_seal(text[line:stop])
+        if _split_cost(text[:stop])[1] is not None:  # of a seal that was deleted
+            rest = text[:line] + text[stop:]
         stop = line
-    return file, Seal()
+    return (file if rest is None else _replaced(file, start, rest)), Seal()
+
+
+def _replaced(file: BinaryIO, start: int, text: bytes) -> BinaryIO:
+    """The rest of a file with this text from a position on."""
+    return io.BytesIO(file.read(start - file.tell()) + text)
 
 
 def _changed_seal(line: bytes) -> Seal:
     """Seal of a file that its checksum does not fit."""
-    return Seal(None, CHANGED_CERTIFICATE if line.startswith(_CERTIFICATE) else CHANGED)
+    changed = CHANGED_CERTIFICATE if line.startswith(_CERTIFICATE) else CHANGED
+    return Seal(caution=changed)
 
 
 def _certificate_of(path: str, line: bytes) -> tuple[float, ...] | None:

@@ -18,17 +18,20 @@ MAX_FEATURES = 2**31 - 1
 CERTIFICATE = schemas.maybe(schemas.row(schemas.REAL, schemas.REAL, schemas.REAL))
 #: The same with the radius of every machine, where each is trained by itself.
 CERTIFICATES = schemas.maybe(schemas.many(schemas.REAL, 3))
+#: C of an example that weighs 1, for which the certificate holds.
+COST = schemas.maybe(schemas.real(0))
 #: C of a row that weighs 1, keys of rows (svmcut.data.changes), their multipliers as parts of C.
 MULTIPLIERS = schemas.maybe(
     schemas.row(schemas.real(0), schemas.array("int64", None), schemas.reals(None, low=0))
 )
 
 
-def certificate_facts(certificate: tuple[float, ...] | None) -> dict[str, Any]:
-    """Facts of a model's certificate; {} if it has none."""
+def certificate_facts(certificate: tuple[float, ...] | None, cost: float | None) -> dict[str, Any]:
+    """Facts of a model's certificate and of its C; {} if it has none."""
     if certificate is None:
         return {}
     ball: dict[str, Any] = dict(zip(("gap", "radius", "bias"), certificate[:3], strict=True))
+    ball |= {} if cost is None else {"cost": cost}
     return {"ball": ball | ({"radii": list(certificate[3:])} if certificate[3:] else {})}
 
 

@@ -184,6 +184,8 @@ class ChainModel(TagsModel):
     temperature: float | None = None
     #: As in LinearModel; the constant feature is 0.
     certificate: tuple[float, float, float] | None = None
+    #: C of an example that weighs 1, for which the certificate holds.
+    cost: float | None = None
 
     def tags(
         self, X: Csr, sequences: NDArray[np.int64], threads: int = 1, beam: int = 0

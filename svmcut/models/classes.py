@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any, Self
 from svmcut.data.labels import label_texts
-from svmcut.models.base import CERTIFICATES, BaseModel, certificate_facts
+from svmcut.models.base import CERTIFICATES, COST, BaseModel, certificate_facts
 from svmcut.scoring.probabilities import fit_temperature, multiclass_probabilities
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
@@ -27,6 +27,7 @@ class SeveralClasses(BaseModel):
     loss: str | None
     temperature: float | None
     certificate: tuple[float, ...] | None
+    cost: float | None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) float64 scores of every class."""
@@ -63,6 +64,7 @@ class SeveralClasses(BaseModel):
             "loss": schemas.maybe(schemas.text()),
             "temperature": schemas.maybe(schemas.real(0)),
             "certificate": CERTIFICATES,
+            "cost": COST,
         }
 
     def label_texts(self) -> list[str]:
@@ -73,6 +75,6 @@ class SeveralClasses(BaseModel):
         """First facts; `other` are those of probabilities if there is no temperature."""
         loss = self.loss or TASKS["multiclass"].loss
         head: dict[str, Any] = {"kind": kind, "loss": loss, "labels": self.label_texts()}
-        head |= certificate_facts(self.certificate)
+        head |= certificate_facts(self.certificate, self.cost)
         fitted = other if self.temperature is None else {"temperature": self.temperature}
         return head if fitted is None else head | {"probabilities": fitted}

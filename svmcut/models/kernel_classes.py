@@ -62,6 +62,8 @@ class KernelMulticlassModel(SeveralClasses):
     temperature: float | None = None
     table: Encoding | None = None
     certificate: tuple[float, ...] | None = None
+    #: C of an example that weighs 1, for which the certificate holds.
+    cost: float | None = None
 
     @property
     def has_probabilities(self) -> bool:

@@ -13,7 +13,7 @@ from svmcut.base.resources import describe_shortage
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.examples import Csr
 from svmcut.models import facts
-from svmcut.models.base import CERTIFICATES, BaseModel, certificate_facts
+from svmcut.models.base import CERTIFICATES, COST, BaseModel, certificate_facts
 from svmcut.models.columns import renumber
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
@@ -49,6 +49,8 @@ class MultilabelModel(BaseModel):
     n_rows: int = 0
     #: As in MulticlassModel, for a model without pairs.
     certificate: tuple[float, ...] | None = None
+    #: C of an example that weighs 1, for which the certificate holds.
+    cost: float | None = None
 
     def pair_weights(self) -> NDArray[np.float64] | None:
         """(K, K) symmetric with a diagonal of 0; None without pairs. Raises MemoryLimitError."""
@@ -94,7 +96,7 @@ class MultilabelModel(BaseModel):
         places = schemas.array(np.int32, P, low=0, high=K - 1)
         known = schemas.maybe(schemas.array(np.int64, K, low=0))
         self.require(counts=known, n_rows=schemas.count())
-        arrays: dict[str, schemas.Check] = {"certificate": CERTIFICATES}
+        arrays: dict[str, schemas.Check] = {"certificate": CERTIFICATES, "cost": COST}
         arrays |= {"W": schemas.reals(None, K), "constant": schemas.reals(K)}
         return arrays | {"first": places, "second": places, "v": schemas.reals(P)}
 
@@ -116,7 +118,7 @@ class MultilabelModel(BaseModel):
             "features": facts.features(self.columns, np.count_nonzero(self.W, 1)),
             "weights": weights,
             "pairs": counts | ends.of(self.v, pair),
-            **certificate_facts(self.certificate),
+            **certificate_facts(self.certificate, self.cost),
         }
 
 

@@ -47,6 +47,8 @@ class MulticlassModel(SeveralClasses):
     table: Encoding | None = None
     #: As in LinearModel; with the radius of every machine against the rest.
     certificate: tuple[float, ...] | None = None
+    #: C of an example that weighs 1, for which the certificate holds.
+    cost: float | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) float64 scores of every class."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from svmcut.base.records import record, replace
 from svmcut.base.typing import TYPE_CHECKING, Any, Self
 from svmcut.data.labels import SIGNS, Labels, label_texts
-from svmcut.models.base import CERTIFICATE, MULTIPLIERS, BaseModel, certificate_facts
+from svmcut.models.base import CERTIFICATE, COST, MULTIPLIERS, BaseModel, certificate_facts
 from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, fit_sigmoid, two_class_probabilities
 from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF, MARKED, ONE_CLASS_LOSS
@@ -40,6 +40,8 @@ class Marks(BaseModel):
     #: Gap of its file, radius of the ball that holds the exact optimum, and constant feature of its
     #: rows.
     certificate: tuple[float, float, float] | None = None
+    #: C of an example that weighs 1, for which the certificate holds.
+    cost: float | None = None
     #: C, and for the rows with a multiplier other than 0 (k,) keys and (k,) parts of C.
     multipliers: Any = None
 
@@ -97,6 +99,7 @@ class TwoClasses(Marks):
             "threshold": schemas.maybe(schemas.REAL),
             "sigma": schemas.maybe(schemas.real(0)),
             "certificate": CERTIFICATE,
+            "cost": COST,
             "multipliers": MULTIPLIERS,
         }
 
@@ -110,7 +113,7 @@ class TwoClasses(Marks):
             head["chosen_threshold"] = self.threshold
         if self.sigma is not None:
             head["sigma"] = self.sigma
-        head |= certificate_facts(self.certificate)
+        head |= certificate_facts(self.certificate, self.cost)
         if self.multipliers is not None:
             head["multipliers"] = len(self.multipliers[1])
         if self.calibration is not None:

@@ -370,7 +370,8 @@ def with_certificate(model: Any, outcome: Outcome, settings: Settings) -> Any:
     if ball is None:
         return model
     gap, radius, known = ball
-    return replace(model, certificate=(gap, radius, bias, *_radii(model, outcome, known, radius)))
+    radii, cost = _radii(model, outcome, known, radius), outcome.objective.example_cost
+    return replace(model, certificate=(gap, radius, bias, *radii), cost=cost)
 
 
 def _radii(model: Any, outcome: Outcome, size: float, radius: float) -> list[float]:

@@ -51,6 +51,8 @@ class Objective:
     epsilon: float
     #: 1 sample, or the number of queries, sequences or label sets, without weights.
     structures: int = 1
+    #: C of a sample's loss; None where the loss is no sum over samples.
+    example_cost: float | None = None
 
 
 class Units(NamedTuple):
@@ -98,10 +100,11 @@ class Units(NamedTuple):
             c = cost / self.original
         else:
             c = example_cost * self.samples / self.scale
+        known = self.epsilon, self.structures, self.example_cost(c)
         if not self.is_sum:
-            return Objective(c, c, 1.0, self.epsilon, self.structures)
+            return Objective(c, c, 1.0, *known)
         C = c * self.scale / self.samples if example_cost is None else example_cost
-        return Objective(C, c, self.scale / self.samples, self.epsilon, self.structures)
+        return Objective(C, c, self.scale / self.samples, *known)
 
     def example_cost(self, c: float) -> float | None:
         """The weight of one sample's loss under the original's c; None where the loss is no sum

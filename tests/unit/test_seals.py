@@ -14,6 +14,7 @@ from programs import call
 import svmcut
 from svmcut.base.errors import ModelError, UsageError
 from svmcut.formats import read_file, read_model, write_model
+from svmcut.models import facts
 
 SEAL = re.compile(rb"#@( certificate .*)? crc32 ([0-9a-f]{8})\n\Z")
 MACHINES = {
@@ -62,6 +63,19 @@ def test_the_checksum_is_of_all_that_stands_before_it(sealed):
     assert text.startswith(first.encode())
     path.write_bytes(text.replace(b"\n", b"\r\n"))
     assert read_model(str(path)).certificate == again.certificate
+
+
+def test_the_cost_of_an_example_stands_before_the_certificate(sealed):
+    model, path = sealed
+    *_, line, _ = path.read_bytes().splitlines()
+    assert line == b"#@ cost %.17g" % model.cost and model.cost == 1
+    again = read_model(str(path))
+    told = again.facts(facts.Ends(3, None)).get("ball", {"cost": 1})
+    assert again.cost == told["cost"] == 1
+    text = path.read_bytes()
+    path.write_bytes(text[: text.rindex(b"#@ certificate")])
+    again = read_model(str(path))
+    assert again.certificate is None and again.cost is None
 
 
 def test_no_changed_byte_leaves_a_proof(sealed):
