@@ -20,7 +20,7 @@ import numpy as np
 from auto import HINGE, arguments, seconds, sets
 
 from svmcut.base.records import replace
-from svmcut.solvers import auto, dual_cd, loss_cd
+from svmcut.solvers import auto, dual_cd
 from svmcut.solvers.auto import choose
 from svmcut.solvers.protocol import StoppingRule
 from svmcut.spec.parameters import Settings
@@ -39,9 +39,9 @@ CONSTANTS = {
         "max_epochs": None,
     },
     "": {
-        "MAX_PASSES": loss_cd,
-        "LOGISTIC_EPOCH": loss_cd,
-        "TRIAL": loss_cd,
+        "MAX_PASSES": dual_cd,
+        "LOGISTIC_EPOCH": dual_cd,
+        "TRIAL": dual_cd,
         "max_epochs": None,
     },
 }

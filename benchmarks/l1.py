@@ -20,8 +20,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np
 
 from svmcut.files.examples import read_examples
-from svmcut.risks.logistic import LogisticRisk
-from svmcut.risks.squared_hinge import SquaredHingeRisk
+from svmcut.risks.losses import LogisticRisk, SquaredHingeRisk
 from svmcut.solvers.cdn import Cdn
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import LinearSpace

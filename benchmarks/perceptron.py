@@ -90,10 +90,8 @@ def nu_of_optimum(problem):
 
 def trainers(epochs, seed, nu):
     """Name -> solver."""
-    from svmcut.solvers.pegasos import Pegasos
-    from svmcut.solvers.perceptron import Perceptron
     from svmcut.solvers.sbp import Sbp
-    from svmcut.solvers.sdca import Sdca
+    from svmcut.solvers.visits import Pegasos, Perceptron, Sdca
 
     # rivals visit many points without a kernel value: more epochs for the same number of them
     return {

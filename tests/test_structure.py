@@ -178,7 +178,7 @@ def test_a_certificate_is_claimed_by_its_gate_alone():
 
 
 #: A record of machines that were trained elsewhere has the names of a checkpoint's keys.
-OF_CHECKPOINTS = {"svmcut/solvers/machine_groups.py"}
+OF_CHECKPOINTS = {"svmcut/solvers/one_vs_rest.py"}
 
 
 def called_found(path):

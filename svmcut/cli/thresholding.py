@@ -22,8 +22,8 @@ from svmcut.formats import read_file, write_model, written_and_read
 from svmcut.scoring.thresholds import Promises, make_promises
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.places import USUAL_CONFIDENCE
+from svmcut.tasks.prediction import ChosenThreshold, check_two_classes, choose
 from svmcut.tasks.protocol import Task, input_for, make_task, names_for, tasks_of
-from svmcut.tasks.thresholds import ChosenThreshold, check_two_classes, choose
 
 if TYPE_CHECKING:
     from svmcut.cli.options import LearnOptions

@@ -20,8 +20,8 @@ from svmcut.cutting.oracle import Point
 from svmcut.distributed import parts
 from svmcut.distributed.parts import MOST_MOVES, STEPS, most_moves
 from svmcut.distributed.rows import Rows
-from svmcut.risks.epsilon_insensitive import BoundEpsilonInsensitive
 from svmcut.risks.hinge import BoundHinge
+from svmcut.risks.losses import BoundEpsilonInsensitive
 from svmcut.solvers.descent import hinge_cut
 from svmcut.solvers.protocol import StoppingRule
 from svmcut.spaces.linear import WeightSpace

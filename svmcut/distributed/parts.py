@@ -37,7 +37,7 @@ from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.risks.protocol import GridRisk
 from svmcut.risks.weights import total
 from svmcut.spaces.linear import LinearSpace
-from svmcut.spaces.multilabel import LabelSpace
+from svmcut.spaces.structures import LabelSpace
 from svmcut.spec.entries import GRADES, TWO_CLASSES
 from svmcut.spec.parameters import Settings
 from svmcut.tables.parts import Piece

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The contingency losses of svmcut.risks.tables for binned examples; see svmcut.risks.binned.
+"""The contingency losses of svmcut.risks.contingency for binned examples; see svmcut.risks.binned.
 
 Costs are U(m) + V(b), piecewise linear and convex, with turns at integers. The search for the best
 table depends on the loss:
@@ -35,8 +35,8 @@ _FLOOR_ROUNDING = 1e-12
 
 
 class BinnedTable(BinnedContingency):
-    """A loss of svmcut.risks.tables for P positives and N negatives in bins, at least one of each;
-    `parameter` is beta or the floor."""
+    """A loss of svmcut.risks.contingency for P positives and N negatives in bins, at least one of
+    each; `parameter` is beta or the floor."""
 
     def __init__(self, name: str, parameter: float, P: int, N: int):
         super().__init__(name, P, N, 0, False, 1)

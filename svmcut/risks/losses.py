@@ -11,10 +11,14 @@ cut.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import losses as native
 from svmcut._native import sparse
+from svmcut._native.losses import SQUARED_HINGE, SQUARED_TUBE, TUBE
 from svmcut.base.typing import ClassVar
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.smoothed import Smoothed, line_step
@@ -125,3 +129,207 @@ class SignedLosses(BoundLosses):
     def from_labels(cls, y, cost, threads: int):
         """The risk of labels, positive above 0 and negative otherwise, as in svm_perf."""
         return cls(np.where(np.asarray(y) > 0, 1.0, -1.0), threads, example_weights(cost, len(y)))
+
+
+class BoundSquaredHinge(SignedLosses):
+    """Squared hinge: R(s) = sum_i v_i max(0, 1 - y_i s_i)^2, as in LIBLINEAR's L2-loss support
+    vector machines.
+
+        cut          a >= 0:   R(s') >= sum v (a - a^2/4) - (v a y).s';   the tangent has
+                     a = 2 max(0, 1 - y s)
+        dual         alpha = C v a:   sum alpha - sum alpha^2 / (4 C v) - 1/2 |w|^2
+    """
+
+    number, steepest, has_two_curvatures = SQUARED_HINGE, math.inf, True
+
+    def dual_cut(self, fractions, logit) -> tuple:
+        offset = float(np.sum(self.apply_weights(fractions - 0.25 * fractions * fractions)))
+        return -self.apply_weights(fractions * self.targets), offset
+
+    def nearest_cut(self, coef) -> tuple:
+        return self.dual_cut(np.maximum(self.fractions(coef), 0.0), None)
+
+    def box(self, n: int, most: float = 1.0) -> schemas.Check:
+        return schemas.reals(n, low=0)
+
+
+class SquaredHingeRisk:
+    """Sum of weighted squared hinge losses."""
+
+    name = "squared-hinge"
+
+    def bind(self, y, qid=None, cost=None, threads: int = 1) -> BoundSquaredHinge:
+        return BoundSquaredHinge.from_labels(y, cost, threads)
+
+
+#: Logit at which a descent takes a fraction for 0 or 1.
+MAX_LOGIT = 30.0
+#: The same for cuts whose coefficients have to add up to 0: all digits of float64.
+MAX_EXACT_LOGIT = 700.0
+
+
+def logits(fractions, limit: float = MAX_LOGIT):
+    """log u - log(1 - u), clipped to [-limit, limit]."""
+    out = np.empty(len(fractions))
+    native.logits(fractions, limit, out)
+    return out
+
+
+class BoundLogistic(SignedLosses):
+    """Logistic loss: R(s) = sum_i v_i log(1 + exp(-y_i s_i)), the logistic regression of LIBLINEAR.
+
+    cut          u in [0, 1]:   R(s') >= sum v H(u) - (v u y).s';   the tangent has
+                 u = 1 / (1 + exp(y s));   H(u) = -u log u - (1 - u) log(1 - u)
+    dual         alpha = C v u:   C sum v H(u) - 1/2 |w|^2
+    """
+
+    number = native.LOGISTIC
+
+    def dual_cut(self, fractions, logit) -> tuple:
+        """The tangent at the margin -logit, which keeps all digits of H."""
+        known = self.linearize(-logit * self.targets)
+        return known.coef, known.offset
+
+    def nearest_cut(self, coef) -> tuple:
+        fractions = np.minimum(np.maximum(self.fractions(coef), 0.0), 1.0)
+        return self.dual_cut(fractions, logits(fractions, MAX_EXACT_LOGIT))
+
+    def box(self, n: int, most: float = 1.0) -> schemas.Check:
+        return schemas.reals(n, low=0, high=most)
+
+
+class LogisticRisk:
+    """Sum of weighted logistic losses."""
+
+    name = "logistic"
+
+    def bind(self, y, qid=None, cost=None, threads: int = 1) -> BoundLogistic:
+        return BoundLogistic.from_labels(y, cost, threads)
+
+
+class BoundTube(BoundLosses):
+    """A risk of errors beyond a tube around given targets."""
+
+    signed = True
+
+    def __init__(self, targets, threads: int = 1, weights=None, tube: float = 0.1):
+        super().__init__(targets, threads, weights)
+        self.tube = tube
+
+    def take(self, rows) -> BoundTube:
+        weights = None if self.weights is None else self.weights[rows]
+        return type(self)(self.targets[rows], self._threads, weights, self.tube)
+
+
+class TubeRisk:
+    """Sum of weighted losses of errors beyond a tube; `tube` is half its width."""
+
+    bound: type[BoundTube]
+
+    def __init__(self, tube: float = 0.1):
+        self.tube = tube
+
+    def bind(self, y, qid=None, cost=None, threads: int = 1) -> BoundTube:
+        targets = np.ascontiguousarray(y, np.float64)
+        return self.bound(targets, threads, example_weights(cost, len(targets)), self.tube)
+
+
+class BoundEpsilonInsensitive(BoundTube):
+    """Epsilon-insensitive loss: R(s) = sum_i v_i max(0, |y_i - s_i| - tube), linear support vector
+    regression.
+
+        cut          c in [-1, 1]:   R(s') >= sum v (c y - tube |c|) - (v c).s';   the tangent has
+                     c = sign(y - s) outside the tube and 0 inside
+        dual         beta = C v c:   sum beta y - tube sum |beta| - 1/2 |w|^2
+        smoothed     two smoothed hinges (svmcut.risks.hinge), of y - tube - s and of s - y - tube
+    """
+
+    number = TUBE
+
+    def line_minimum(self, s, e, wd: float, dd: float, C: float) -> float:
+        """The t >= 0 that minimises (t^2 dd + 2 t wd)/2 + C R(s + t e), exactly; expected O(n). The
+        loss is a sum of two hinges."""
+        beyond = 1.0 + self.tube
+        signs, weights = self._hinges()
+        scores = np.concatenate([s - self.targets + beyond, s - self.targets - beyond])
+        return sparse.hinge_line(
+            signs, scores, np.concatenate([e, e]), wd, dd, C, self._threads, weights
+        )
+
+    def on_grid(self, s, target, grid, even: int):
+        """See GridRisk; O(n + steps). Hinges with the margin -tube lose no digit to adding 1."""
+        rest, end = s - self.targets, target - self.targets
+        signs, weights = self._hinges()
+        ends = np.concatenate([rest, rest]), np.concatenate([end, end])
+        return sparse.hinge_grid(signs, *ends, grid, even, self._threads, weights, -self.tube)
+
+    def _hinges(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """(2n,) signs and weights of the two hinges of every row."""
+        weights = None if self.weights is None else np.concatenate([self.weights, self.weights])
+        return np.repeat([1.0, -1.0], len(self.targets)), weights
+
+    def initial_width(self) -> float:
+        """The mean loss at 0."""
+        n = len(self.targets)
+        return self.linearize(np.zeros(n)).value / n or 1.0
+
+    def corners(self, s) -> tuple:
+        """(2, n) biases at which a loss has its corners, the jumps of its slope there, and its
+        slopes below each, where the second one starts from 0."""
+        weights = np.ones(len(s)) if self.weights is None else self.weights
+        rest = self.targets - s
+        jumps = np.array([weights, weights])
+        return (
+            np.array([rest - self.tube, rest + self.tube]),
+            jumps,
+            np.array([-weights, np.zeros(len(s))]),
+        )
+
+    def dual_cut(self, fractions, logit) -> tuple:
+        offset = float(
+            np.sum(self.apply_weights(fractions * self.targets - self.tube * np.abs(fractions)))
+        )
+        return -self.apply_weights(fractions), offset
+
+    def nearest_cut(self, coef) -> tuple:
+        return self.dual_cut(np.clip(self.fractions(coef), -1.0, 1.0), None)
+
+    def box(self, n: int, most: float = 1.0) -> schemas.Check:
+        return schemas.reals(n, low=-most, high=most)
+
+
+class EpsilonInsensitiveRisk(TubeRisk):
+    """Sum of weighted epsilon-insensitive losses."""
+
+    name = "epsilon-insensitive"
+    bound = BoundEpsilonInsensitive
+
+
+class BoundSquaredEpsilon(BoundTube):
+    """Squared epsilon-insensitive loss: R(s) = sum_i v_i max(0, |y_i - s_i| - tube)^2, LIBLINEAR's
+    L2-loss support vector regression (Ho and Lin, JMLR 2012).
+
+        cut          any c:   R(s') >= sum v (c y - tube |c| - c^2/4) - (v c).s';   the tangent has
+                     c = 2 sign(y - s) max(0, |y - s| - tube)
+        dual         beta = C v c:   sum beta y - tube sum |beta| - sum beta^2 / (4 C v) - 1/2 |w|^2
+    """
+
+    number, steepest, has_two_curvatures = SQUARED_TUBE, math.inf, True
+
+    def dual_cut(self, fractions, logit) -> tuple:
+        size = np.abs(fractions)
+        worth = fractions * self.targets - size * (self.tube + 0.25 * size)
+        return -self.apply_weights(fractions), float(np.sum(self.apply_weights(worth)))
+
+    def nearest_cut(self, coef) -> tuple:
+        return self.dual_cut(self.fractions(coef), None)
+
+    def box(self, n: int, most: float = 1.0) -> schemas.Check:
+        return schemas.reals(n)
+
+
+class SquaredEpsilonRisk(TubeRisk):
+    """Sum of weighted squared epsilon-insensitive losses."""
+
+    name = "squared-epsilon-insensitive"
+    bound = BoundSquaredEpsilon

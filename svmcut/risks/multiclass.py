@@ -11,8 +11,12 @@ as in svmcut.risks.squared.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import multiclass
+from svmcut._native.chain import Chains
+from svmcut.base.typing import NamedTuple
+from svmcut.risks.chain import SequenceSum, Violations
 from svmcut.risks.protocol import Linearization
 from svmcut.risks.weights import example_weights
 
@@ -67,3 +71,90 @@ class SquaredCrammerSingerRisk:
         return Linearization(
             squared, (2 * weighed[:, None] * coef).ravel(), 2 * float(weighed @ met) - squared
         )
+
+
+class PairLosses(NamedTuple):
+    """Delta(y, k) for the classes that rows have."""
+
+    #: (P, K) float64, one row for every class that occurs, 0 at the class itself.
+    values: NDArray[np.float64]
+    #: (n,) int64, the row of `values` of an example.
+    kinds: NDArray[np.int64]
+
+
+def squared_differences(names: NDArray[np.float64], y: NDArray) -> PairLosses:
+    """(name of y - name of k)^2 for examples of classes y in 0 to K - 1 with these (K,) names."""
+    present, kinds = np.unique(y, return_inverse=True)
+    return PairLosses((names[present][:, None] - names) ** 2, kinds.astype(np.int64))
+
+
+class ClassCostRisk:
+    """Multiclass risk with a cost for every pair of classes: Crammer and Singer's with a loss
+    Delta.
+
+        margin rescaling   R(s) = sum_i v_i max_k (Delta(y, k) + s_ik - s_iy),   y = y_i
+        slack rescaling    R(s) = sum_i v_i max_k Delta(y, k) (1 + s_ik - s_iy)
+        squared slack      R(s) = sum_i v_i xi_i^2, xi_i that maximum with sqrt(Delta) for Delta
+
+    Delta(y, y) = 0, and so is the term of k = y. Squares have cuts as in svmcut.risks.squared, row
+    by row; the root makes xi_i^2 a bound of Delta (Tsochantaridis et al., JMLR 2005, section 2.2).
+
+    A BoundRisk of right classes y (n,), from 0, with rescaling "margin" or "slack" and slack norm
+    1 or 2; `weights` (n,) are those of the examples, None for 1 each.
+    """
+
+    def __init__(
+        self, y, losses: PairLosses, rescaling: str = "margin", slack_norm: int = 1, weights=None
+    ):
+        self.y, self.weights = np.ascontiguousarray(y, np.int32), example_weights(weights, len(y))
+        self._values = np.sqrt(losses.values) if slack_norm == 2 else losses.values
+        self._kinds = losses.kinds
+        self._scaled = rescaling == "slack"
+        self._squared = slack_norm == 2
+        self.n_classes, self._rows = losses.values.shape[1], np.arange(len(y))
+        largest = float(self._values.max(initial=0.0)) if self._scaled else 1.0
+        self.steepest = np.inf if self._squared else 2 * largest
+
+    def worst(self, s) -> Violations:
+        """The first class with the largest term of every row at scores s (n, K); terms are margins,
+        or their roots."""
+        s = np.asarray(s, np.float64)
+        terms = s - s[self._rows, self.y][:, None]
+        heights = self._values[self._kinds]
+        if self._scaled:
+            terms += 1.0
+            terms *= heights
+        else:
+            terms += heights
+        labels = np.argmax(terms, axis=1)
+        labels = np.where(terms[self._rows, labels] > 0, labels, self.y).astype(np.int32)
+        slacks, offsets = terms[self._rows, labels], heights[self._rows, labels]
+        return Violations(
+            labels, slacks, offsets if self._scaled else np.ones(len(labels)), offsets
+        )
+
+    def linearize(self, s) -> Linearization:
+        """Value, subgradient and offset; O(n K)."""
+        labels, xi, steps, offsets = self.worst(np.reshape(s, (len(self.y), self.n_classes)))
+        if self._squared:
+            xi, steps, offsets = xi**2, 2 * xi * steps, xi * (2 * offsets - xi)
+        if self.weights is not None:
+            xi, steps, offsets = self.weights * xi, self.weights * steps, self.weights * offsets
+        coef = np.zeros((len(self.y), self.n_classes))
+        coef[self._rows, labels] = steps
+        coef[self._rows, self.y] -= steps
+        return Linearization(float(xi.sum()), coef.ravel(), float(offsets.sum()))
+
+
+class TokenCostRisk(SequenceSum):
+    """The same risk for sequences of one token without transitions, for training with kernels.
+    `risk` has slack norm 1, or roots."""
+
+    def __init__(self, chains: Chains, risk: ClassCostRisk, weights=None):
+        super().__init__(chains, weights)
+        self._risk = risk
+
+    def violations(self, s) -> Violations:
+        n = self.chains.n_sequences
+        nodes = s[: n * self.chains.node_size].reshape(n, -1)
+        return self._risk.worst(nodes[:, : self._risk.n_classes])

@@ -5,7 +5,7 @@
                          - score(y_n))
 
 Delta is the number of wrong labels and c_n the weights of the examples, 1 without; s is laid out as
-in svmcut.spaces.multilabel, followed by the pair weights.
+in svmcut.spaces.structures, followed by the pair weights.
 """
 
 from __future__ import annotations

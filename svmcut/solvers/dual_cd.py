@@ -29,10 +29,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmcut._native import dual_cd
+from svmcut._native.losses import LOGISTIC
 from svmcut.base.records import record
+from svmcut.risks.losses import MAX_LOGIT, logits
+from svmcut.risks.protocol import LossRisk
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.auto import (
+    DENSE_DIM,
     EPOCHS,
+    LOGISTIC_EPOCH,
+    MAX_PASSES,
     can_newton_follow,
     epoch_seconds,
     gram_seconds,
@@ -143,3 +149,137 @@ class DualCd(Solver):
     max_epochs: float = EPOCHS
     #: Megabytes that the Gram matrix may take where steps on it go on; 0 for never.
     gram_mb: float = 0.0
+
+
+#: Newton's method gets so many times the passes predicted where curvatures jump.
+TRIAL = 4.0
+
+
+class LossCdRun(DescentRun):
+    """Dual coordinate descent for sums of losses of one score each, certified by the cut of its
+    alpha.
+
+        problem      min_w  1/2 |w|^2 + C sum_i v_i l(y_i, w.x_i)
+        its dual     max    sum_i C v_i h(alpha_i / (C v_i)) - 1/2 |w|^2      (csrc/linear/losses.h)
+        update       one alpha at a time to its optimum, in random order (csrc/linear/dual_cd.cc)
+        certificate  alpha / (C v) is a cut; P on the line from the best point so far to the best
+                     multiple of w
+
+    The method of svmcut/solvers/dual_cd.py for losses other than the hinge. Where the gap falls too
+    slowly Newton's method goes on from the point reached (for a loss with corners only where
+    features are few); where that stalls, cutting planes do. Beyond a thousand features a step of
+    Newton's method is a conjugate gradient run of some fifty passes, and two looks in a row must
+    predict more than a few of them cost. The curvature of a squared loss jumps, and where C is
+    large that method may need a hundred times as many steps as on a smooth loss: there it gets
+    TRIAL times the passes predicted, and then the descent goes on from its own alpha. Work is
+    counted in passes, never in time, so a run takes the same course everywhere.
+
+    References
+    ----------
+    Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008, Algorithm 3 (squared hinge); Yu, Huang
+    and Lin, Machine Learning 2011 (logistic); Ho and Lin, JMLR 2012, Algorithm 4
+    (epsilon-insensitive).
+    """
+
+    serves = ("a loss of one score", LossRisk)
+
+    def __init__(self, solver: LossCd, problem: Problem, start: Start | None):
+        super().__init__(solver, problem, start)
+        space, risk, n = problem.space, problem.risk, len(self._alpha)
+        self._logit = np.full(n, -MAX_LOGIT) if risk.number == LOGISTIC else None
+        self._boxes = np.full(n, problem.C) if risk.weights is None else problem.C * risk.weights
+        self._newton = (
+            can_newton_follow(n, space.dim) or not risk.initial_width()
+        ) and not solver.stays
+        self._trial = math.inf
+        self._foreseen = 0.0  # one look says nothing yet
+
+    def _multipliers(self, most: NDArray | None) -> schemas.Check:
+        return self._problem.risk.box(len(self._alpha), 1.0 if most is None else float(most.max()))
+
+    def form(self) -> Form:
+        return super().form() | {"_trial": schemas.real(infinite=True)}
+
+    def _descent_form(self) -> Form:
+        logit = {} if self._logit is None else {"_logit": schemas.reals(len(self._logit))}
+        return super()._descent_form() | logit
+
+    def _successor(self) -> Solver:
+        if not self._newton:
+            return super()._successor()
+        from svmcut.solvers.newton import Newton
+
+        if self._trial == math.inf:
+            return Newton()
+        return Newton(self._trial, LossCd(self._solver.seed, stays=True))
+
+    def _should_hand_over(self, epochs: float) -> bool:
+        """Tell whether the predicted epochs cost too much, with many features at two looks in a
+        row: a gap that stands still once may fall the more afterwards."""
+        if self._problem.space.dim <= DENSE_DIM:
+            return super()._should_hand_over(epochs)
+        least, self._foreseen = min(epochs, self._foreseen), epochs
+        least *= 1.0 if self._logit is None else LOGISTIC_EPOCH
+        if self._problem.risk.has_two_curvatures:
+            self._trial = TRIAL * least
+        return self._newton and least > MAX_PASSES
+
+    def _begin(self) -> None:
+        """Set alpha, its logits and its w."""
+        problem, n = self._problem, len(self._alpha)
+        space, risk = problem.space, problem.risk
+        if self.fractions is None:
+            # The tangent at 0. Where C is so small that its multiplier is C, it is a better start
+            # than 0.
+            known = risk.linearize(np.zeros(n))
+            a = space.adjoint(known.coef)
+            self.cut(a, known.offset, known.value, known.coef)
+            self._looks += 2
+            if self.bundle.beta[-1] < 1.0:
+                return
+            self.fractions = risk.fractions(known.coef)
+        np.multiply(self.fractions, self._boxes, out=self._alpha)
+        if self._logit is not None:
+            self._logit[:] = logits(self.fractions)
+        coef, _ = risk.dual_cut(self.fractions, self._logit)
+        np.multiply(space.adjoint(coef), -problem.C, out=self._w)
+
+    def _descend(self, saved: State | None) -> Generator[Progress, None, bool]:
+        problem, risk = self._problem, self._problem.risk
+        space = problem.space
+        if saved is None:
+            self._begin()
+        descent = dual_cd.Descent(
+            space.rows,
+            risk.targets,
+            squared_norms(space),
+            space.bias,
+            self._alpha,
+            self._w,
+            self._solver.seed,
+            risk.weights,
+            risk.number,
+            risk.tube,
+            self._logit,
+        )
+        return (yield from self._run_epochs(descent, saved))
+
+    def _cut(self) -> tuple[NDArray[np.float64], float]:
+        self.fractions = np.divide(
+            self._alpha, self._boxes, out=np.zeros_like(self._alpha), where=self._boxes > 0
+        )
+        return self._problem.risk.dual_cut(self.fractions, self._logit)
+
+
+@record
+class LossCd(Solver):
+    """Dual coordinate descent."""
+
+    run = LossCdRun
+    #: As of DualCd.
+    seed: int = 0
+    #: Epochs of all rows the run may be predicted to need yet where Newton's method could go on and
+    #: features are at most a thousand.
+    max_epochs: float = EPOCHS
+    #: Whether Newton's method is not to go on: it was tried.
+    stays: bool = False

@@ -27,7 +27,7 @@ from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.qp import make_qp
 from svmcut.solvers.passes import PassRun
 from svmcut.solvers.protocol import Solver, Start
-from svmcut.spaces.chain import ChainSpace
+from svmcut.spaces.structures import ChainSpace
 from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form
 from svmcut.structured.protocol import StructuredProblem

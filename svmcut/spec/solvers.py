@@ -81,7 +81,7 @@ _ROWS = (
             "multiclass": "svmcut.solvers.multiclass_cd:MulticlassCd",
             "multilabel": "svmcut.solvers.dual_cd:DualCd",
         },
-        others=dict.fromkeys(_ADDED, "svmcut.solvers.loss_cd:LossCd"),
+        others=dict.fromkeys(_ADDED, "svmcut.solvers.dual_cd:LossCd"),
         kernel=("multiclass",),
         joint=("multiclass",),
         binary=("multilabel",),
@@ -97,7 +97,7 @@ _ROWS = (
     Solver(
         CDN,
         where="svmcut.solvers.cdn:Cdn",
-        others=dict.fromkeys(_HINGE, "svmcut.solvers.hinge_cdn:HingeCdn"),
+        others=dict.fromkeys(_HINGE, "svmcut.solvers.cdn:HingeCdn"),
         linear=_SINGLE,
         losses=(*_HINGE, SQUARED_HINGE, LOGISTIC, SQUARED_TUBE),
         binary=("multiclass",),
@@ -176,13 +176,13 @@ _ROWS = (
             "defaults": {"epochs": 3.0},
         },
     ),
-    Solver("pegasos", where="svmcut.solvers.pegasos:Pegasos", **_STEPPING),
+    Solver("pegasos", where="svmcut.solvers.visits:Pegasos", **_STEPPING),
     Solver(
         "sdca",
-        where="svmcut.solvers.sdca:Sdca",
+        where="svmcut.solvers.visits:Sdca",
         **_STEPPING | {"takes": (*_STEPPING["takes"], "gap")},
     ),
-    Solver("perceptron", where="svmcut.solvers.perceptron:Perceptron", **_STEPPING),
+    Solver("perceptron", where="svmcut.solvers.visits:Perceptron", **_STEPPING),
 )
 
 SOLVERS = {solver.name: solver for solver in _ROWS}

@@ -51,7 +51,7 @@ _TABLE: dict[str, Any] = {
     **_BOTH,
 }
 _OWN_TABLE: dict[str, Any] = {
-    "where": "svmcut.risks.tables:TableRisk",
+    "where": "svmcut.risks.contingency:TableRisk",
     "table": True,
     "shared": True,
 }
@@ -65,7 +65,7 @@ _ORDINAL: dict[str, Any] = {
 }
 _SWAPPED = _ORDINAL | {
     "norms": BOTH_NORMS,
-    "squared": "svmcut.risks.ordinal_squared:SquaredOrdinalRisk",
+    "squared": "svmcut.risks.ordinal:SquaredOrdinalRisk",
 }
 _RANKING: dict[str, Any] = {
     "where": "svmcut.risks.rankings:RankingRisk",
@@ -76,13 +76,13 @@ _RANKING: dict[str, Any] = {
 _OF_SCORES = (
     Loss(
         SQUARED_HINGE,
-        where="svmcut.risks.squared_hinge:SquaredHingeRisk",
+        where="svmcut.risks.losses:SquaredHingeRisk",
         is_sum=True,
         added=True,
     ),
     Loss(
         LOGISTIC,
-        where="svmcut.risks.logistic:LogisticRisk",
+        where="svmcut.risks.losses:LogisticRisk",
         is_sum=True,
         added=True,
         log_odds=True,
@@ -112,14 +112,14 @@ _ROWS = (
             Loss(
                 "roc-area",
                 number=10,
-                where="svmcut.risks.rocarea:RocAreaRisk",
+                where="svmcut.risks.classes:RocAreaRisk",
                 norms=BOTH_NORMS,
                 drawn=True,
             ),
             Loss(
                 "average-precision",
                 number=11,
-                where="svmcut.risks.average_precision:AveragePrecisionRisk",
+                where="svmcut.risks.classes:AveragePrecisionRisk",
                 norms=BOTH_NORMS,
             ),
             Loss("kld", number=12, epsilon=1e-4, **_OWN_TABLE),
@@ -137,7 +137,7 @@ _ROWS = (
             Loss("precision-at-recall", **_FLOORED),
             Loss(
                 "partial-auc",
-                where="svmcut.risks.partial_auc:PartialAucRisk",
+                where="svmcut.risks.classes:PartialAucRisk",
                 takes=("at",),
                 place=RANGE,
                 added=True,
@@ -220,7 +220,7 @@ zcat train.gz | svmcut learn -c 1 - model       from a pipe
             Loss("ndcg", takes=("at",), place=PLACES, help="NDCG of the first places", **_RANKING),
             Loss(
                 PROPENSITIES,
-                where="svmcut.risks.propensities:PropensityRisk",
+                where="svmcut.risks.rankings:PropensityRisk",
                 is_sum=True,
                 of_clicks=True,
                 added=True,
@@ -284,7 +284,7 @@ svmcut classify test.dat model scores          swapped pairs, NDCG and MAP
             Loss(
                 "zero-one",
                 number=0,
-                where="svmcut.risks.chain_scaled:zero_one",
+                where="svmcut.risks.chain:zero_one",
                 is_sum=True,
                 added=True,
                 help="1 for a sequence with any wrong tag",
@@ -345,19 +345,19 @@ svmcut classify test.hmm model tags.txt
     ),
     Task(
         "regression",
-        where="svmcut.tasks.regression:Regression",
+        where="svmcut.tasks.single_scores:Regression",
         help="numbers",
         loss="epsilon-insensitive",
         losses=(
             Loss(
                 "epsilon-insensitive",
-                where="svmcut.risks.epsilon_insensitive:EpsilonInsensitiveRisk",
+                where="svmcut.risks.losses:EpsilonInsensitiveRisk",
                 takes=("tube",),
                 is_sum=True,
             ),
             Loss(
                 SQUARED_TUBE,
-                where="svmcut.risks.squared_epsilon:SquaredEpsilonRisk",
+                where="svmcut.risks.losses:SquaredEpsilonRisk",
                 takes=("tube",),
                 is_sum=True,
                 help="its square",
@@ -392,7 +392,7 @@ svmcut classify test.dat model numbers           squared and absolute error, R2
     ),
     Task(
         "one-class",
-        where="svmcut.tasks.one_class:OneClass",
+        where="svmcut.tasks.single_scores:OneClass",
         help="rows unlike the training rows; labels are ignored",
         labels=ONE_CLASS,
         loss="one-class",
@@ -437,7 +437,7 @@ svmcut classify test.dat model scores          at least 0 inside; --labels write
     ),
     Task(
         "survival",
-        where="svmcut.tasks.survival:Survival",
+        where="svmcut.tasks.single_scores:Survival",
         help="times until an event, censored or not",
         loss="survival-squared-hinge",
         losses=(
@@ -550,7 +550,7 @@ svmcut classify test.ml model labels.txt
             Loss(
                 SQUARED_DIFFERENCE,
                 number=1,
-                where="svmcut.risks.class_costs:ClassCostRisk",
+                where="svmcut.risks.multiclass:ClassCostRisk",
                 is_sum=True,
                 joint=True,
                 help="(class - predicted class)^2",

@@ -16,14 +16,20 @@ from svmcut.base.errors import UsageError
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.examples import Sequences
 from svmcut.models import ChainModel, ChainShape
-from svmcut.risks.chain import ChainRisk, SequenceSum
-from svmcut.risks.chain_scaled import SquaredSequences, slack_rescaled, square_slack, zero_one
+from svmcut.risks.chain import (
+    ChainRisk,
+    SequenceSum,
+    SquaredSequences,
+    slack_rescaled,
+    square_slack,
+    zero_one,
+)
 from svmcut.risks.weights import total
 from svmcut.solvers.auto import choose_chain
 from svmcut.solvers.protocol import Problem
 from svmcut.solvers.quick import LONGEST, Quick
 from svmcut.solvers.relay import Relay
-from svmcut.spaces.chain import ChainSpace
+from svmcut.spaces.structures import ChainSpace
 from svmcut.spec.catalog import AUTO, SOLVERS, losses
 from svmcut.spec.parameters import Settings
 from svmcut.spec.trainers import variant

@@ -23,11 +23,11 @@ from svmcut.data.examples import Sequences
 from svmcut.data.labellings import Labellings
 from svmcut.models import ChainShape, KernelChainModel, check_lattice
 from svmcut.risks.chain import ChainRisk, SequenceSum
-from svmcut.risks.chain_sampling import ChainSampler
+from svmcut.risks.sampling import ChainSampler
 from svmcut.solvers.protocol import Problem
 from svmcut.solvers.sampled_cuts import SampledCuts
+from svmcut.spaces.kernel import rounding_bound
 from svmcut.spaces.kernel_chain import CachedRows, KernelChainSpace
-from svmcut.spaces.kernel_classes import rounding_bound
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, SAMPLED_CUTS, SOLVERS
 from svmcut.spec.parameters import Settings
 from svmcut.training.certificate import Certified, CertifiedRun, scaled_bound

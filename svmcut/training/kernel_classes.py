@@ -24,7 +24,7 @@ from svmcut.data.precomputed import point_rows, serial_columns
 from svmcut.models import KernelModel, KernelMulticlassModel, pairs_of
 from svmcut.risks import make_risk
 from svmcut.risks.weights import total
-from svmcut.solvers.one_of_many import OneOfMany, Others
+from svmcut.solvers.compose import OneOfMany, Others
 from svmcut.solvers.protocol import Progress, StoppingRule, constant
 from svmcut.spec import schemas
 from svmcut.spec.catalog import MULTICLASS, PLANS, SOLVERS, SUBSPACE, TASKS, load

@@ -22,7 +22,7 @@ from svmcut.formats.rounding import change_in_file, model_read_back, read_back_n
 from svmcut.models import KernelModel, LinearModel, renumber
 from svmcut.models.linear_sums import linear_scores
 from svmcut.risks.protocol import ExactLineRisk, SignedRisk
-from svmcut.spaces.kernel_classes import ROUNDED
+from svmcut.spaces.kernel import ROUNDED
 from svmcut.training.certificate import in_columns, is_close, sample_nonzeros, scaled_bound
 from svmcut.training.fallback import RELATIVE_TOLERANCE, best_function, losses_of
 from svmcut.training.gate import (

@@ -31,7 +31,7 @@ from svmcut.solvers.label_tree import LabelTreeLanes, NodePieces, TreeProblem
 from svmcut.solvers.one_vs_rest import OneVsRest, OneVsRestRun
 from svmcut.solvers.protocol import Problem
 from svmcut.spaces.linear import LinearSpace
-from svmcut.spaces.multilabel import LabelSpace
+from svmcut.spaces.structures import LabelSpace
 from svmcut.spec.catalog import AUTO, AUTO_PRUNE, BINARY, SOLVERS
 from svmcut.spec.parameters import Settings
 from svmcut.structured.multilabel import LabelSets

@@ -24,19 +24,30 @@ from svmcut.data.examples import Examples, Sequences
 from svmcut.data.labels import distinct
 from svmcut.models import JointKernelModel, MulticlassModel
 from svmcut.risks import make_risk
-from svmcut.risks.chain import ChainRisk, SequenceSum
-from svmcut.risks.chain_scaled import SquaredSequences
-from svmcut.risks.class_costs import ClassCostRisk, TokenCostRisk, squared_differences
-from svmcut.risks.multiclass import CrammerSingerRisk
+from svmcut.risks.chain import ChainRisk, SequenceSum, SquaredSequences
+from svmcut.risks.multiclass import (
+    ClassCostRisk,
+    CrammerSingerRisk,
+    TokenCostRisk,
+    squared_differences,
+)
 from svmcut.risks.one_vs_rest import OneVsRestRisk
 from svmcut.risks.weights import total
 from svmcut.solvers.class_blocks import ClassBlocks
-from svmcut.solvers.machine_groups import GroupSolver, JoinedRun, Piece, check_piece, waves_of
-from svmcut.solvers.one_vs_rest import OneVsRest, OneVsRestRun, lanes_of
+from svmcut.solvers.one_vs_rest import (
+    GroupSolver,
+    JoinedRun,
+    OneVsRest,
+    OneVsRestRun,
+    Piece,
+    check_piece,
+    lanes_of,
+    waves_of,
+)
 from svmcut.solvers.protocol import Problem, Progress
+from svmcut.spaces.kernel import ClassFunctions
 from svmcut.spaces.kernel_chain import CachedRows
-from svmcut.spaces.kernel_classes import ClassFunctions
-from svmcut.spaces.multilabel import LabelSpace
+from svmcut.spaces.structures import LabelSpace
 from svmcut.spec import schemas
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, DUAL_CD, JOINT, MULTICLASS, TASKS, losses
 from svmcut.spec.entries import MARGIN, SLACK
@@ -80,7 +91,7 @@ def class_risk(
     rest."""
     K = len(names)
     if losses(s.task)[s.loss or ""].joint:
-        from svmcut.risks.class_costs import ClassCostRisk, squared_differences
+        from svmcut.risks.multiclass import ClassCostRisk, squared_differences
 
         return ClassCostRisk(y, squared_differences(names, y), s.rescaling, s.slack_norm, weights)
     if s.multiclass != MULTICLASS[0]:

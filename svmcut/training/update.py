@@ -33,7 +33,7 @@ from svmcut.data.changes import row_keys
 from svmcut.data.labels import SIGNS, label_text
 from svmcut.models import KernelModel
 from svmcut.models.bounds import decided_labels, reach
-from svmcut.risks.logistic import MAX_LOGIT, logits
+from svmcut.risks.losses import MAX_LOGIT, logits
 from svmcut.risks.protocol import LossRisk
 from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import hinge_cut, squared_norms

@@ -17,7 +17,7 @@ import svmcut.dask
 from svmcut.api import complete, examples_of
 from svmcut.base.errors import UsageError
 from svmcut.loading import Fitted
-from svmcut.solvers import machine_groups, one_vs_rest
+from svmcut.solvers import one_vs_rest
 from svmcut.spec.schemas import StateError
 from svmcut.training import pieces
 
@@ -87,9 +87,9 @@ def test_pieces_in_any_order_are_the_model_of_one_machine(tmp_path, way):
 def test_machines_against_the_rest_end_with_their_sums(monkeypatch, gap):
     monkeypatch.setattr(one_vs_rest, "ENTRIES", 2000)
     monkeypatch.setattr(one_vs_rest, "ALPHAS", 2000)  # several waves
-    again, so_far = [], machine_groups.GroupRun.so_far
+    again, so_far = [], one_vs_rest.GroupRun.so_far
     monkeypatch.setattr(
-        machine_groups.GroupRun, "so_far", lambda *how: again.append(how) or so_far(*how)
+        one_vs_rest.GroupRun, "so_far", lambda *how: again.append(how) or so_far(*how)
     )
     whole = svmcut.train((X, ELEVEN), task="multiclass", **LINEAR | {"gap": gap})
     driver, _ = driver_of("linear", backwards, gap=gap)

@@ -15,7 +15,7 @@ import svmcut
 from svmcut.base.errors import DataError, TrainingError
 from svmcut.formats import read_model
 from svmcut.originals.launchers import LAUNCHERS
-from svmcut.risks.propensities import PropensityRisk
+from svmcut.risks.rankings import PropensityRisk
 
 
 @pytest.fixture

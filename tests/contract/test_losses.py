@@ -13,13 +13,15 @@ from svmcut.base.errors import TrainingError
 from svmcut.cutting.bundle import CutBundle
 from svmcut.data.examples import Csr
 from svmcut.qp.simplex import CheckedSimplexQp
-from svmcut.risks.epsilon_insensitive import EpsilonInsensitiveRisk
 from svmcut.risks.hinge import HingeRisk
-from svmcut.risks.logistic import LogisticRisk
-from svmcut.risks.squared_epsilon import SquaredEpsilonRisk
-from svmcut.risks.squared_hinge import SquaredHingeRisk
+from svmcut.risks.losses import (
+    EpsilonInsensitiveRisk,
+    LogisticRisk,
+    SquaredEpsilonRisk,
+    SquaredHingeRisk,
+)
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.loss_cd import LossCd
+from svmcut.solvers.dual_cd import LossCd
 from svmcut.solvers.newton import Newton
 from svmcut.solvers.protocol import Problem, Start, StoppingRule
 from svmcut.spaces.linear import LinearSpace

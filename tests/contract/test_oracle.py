@@ -45,7 +45,7 @@ def chain(rng, _):
     from svmcut.data.examples import Sequences, Source
     from svmcut.models import ChainShape
     from svmcut.risks.chain import ChainRisk
-    from svmcut.spaces.chain import ChainSpace
+    from svmcut.spaces.structures import ChainSpace
     from svmcut.structured.chain import ChainSequences
 
     X = Csr.from_dense(rng.normal(size=(40, 5)).astype(np.float32))

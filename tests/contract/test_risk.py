@@ -13,7 +13,7 @@ from reference import survival, tables
 
 from svmcut.base.errors import TrainingError, UsageError
 from svmcut.risks import RISKS
-from svmcut.risks.tables import NUMBERS as TABLES
+from svmcut.risks.contingency import NUMBERS as TABLES
 from svmcut.scoring.survival import order_keys
 from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import check

@@ -16,15 +16,17 @@ from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.models import ChainShape
 from svmcut.models.kernels import Kernel
 from svmcut.risks.chain import ChainRisk
-from svmcut.risks.epsilon_insensitive import EpsilonInsensitiveRisk
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.hinge import HingeRisk
-from svmcut.risks.logistic import LogisticRisk
+from svmcut.risks.losses import (
+    EpsilonInsensitiveRisk,
+    LogisticRisk,
+    SquaredEpsilonRisk,
+    SquaredHingeRisk,
+)
 from svmcut.risks.multiclass import CrammerSingerRisk
 from svmcut.risks.multilabel import LabelRisk
 from svmcut.risks.one_vs_rest import OneVsRestRisk
-from svmcut.risks.squared_epsilon import SquaredEpsilonRisk
-from svmcut.risks.squared_hinge import SquaredHingeRisk
 from svmcut.risks.survival import SurvivalRisk
 from svmcut.solvers import expansion
 from svmcut.solvers.constant_cuts import SampleSpace
@@ -33,10 +35,9 @@ from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem, Start, StoppingRule
 from svmcut.solvers.relay import Relay
 from svmcut.solvers.smo import KernelProblem
-from svmcut.spaces.chain import ChainSpace
 from svmcut.spaces.kernel import KernelSpace
 from svmcut.spaces.linear import LinearSpace
-from svmcut.spaces.multilabel import LabelSpace
+from svmcut.spaces.structures import ChainSpace, LabelSpace
 from svmcut.spec.catalog import SOLVERS, TASKS, losses, solver_class
 from svmcut.spec.schemas import state_classes
 from svmcut.structured.chain import ChainSequences

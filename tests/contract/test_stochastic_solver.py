@@ -14,10 +14,8 @@ from svmcut._native.expansion import Sbp as NativeSbp
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.solvers.expansion import ExpansionProblem
-from svmcut.solvers.pegasos import Pegasos
-from svmcut.solvers.perceptron import Perceptron
 from svmcut.solvers.sbp import Sbp
-from svmcut.solvers.sdca import Sdca
+from svmcut.solvers.visits import Pegasos, Perceptron, Sdca
 
 RBF = Kernel("rbf", gamma=0.5)
 

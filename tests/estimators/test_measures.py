@@ -6,7 +6,7 @@ import pytest
 from reference import tables
 
 from svmcut import PerfClassifier
-from svmcut.risks.tables import NUMBERS
+from svmcut.risks.contingency import NUMBERS
 from svmcut.spec.catalog import losses
 
 

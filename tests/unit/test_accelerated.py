@@ -18,7 +18,7 @@ from svmcut.cutting.bundle import CutBundle
 from svmcut.data.examples import Csr
 from svmcut.qp.simplex import CheckedSimplexQp
 from svmcut.risks.hinge import BoundHinge, HingeRisk
-from svmcut.risks.logistic import LogisticRisk
+from svmcut.risks.losses import LogisticRisk
 from svmcut.risks.smoothed import line_step
 from svmcut.solvers.auto import choose, newton_step
 from svmcut.solvers.curvature import Curvature

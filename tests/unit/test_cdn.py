@@ -15,9 +15,7 @@ from svmcut.base.errors import TrainingError
 from svmcut.data.examples import Csr
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.hinge import HingeRisk
-from svmcut.risks.logistic import LogisticRisk
-from svmcut.risks.squared_epsilon import SquaredEpsilonRisk
-from svmcut.risks.squared_hinge import SquaredHingeRisk
+from svmcut.risks.losses import LogisticRisk, SquaredEpsilonRisk, SquaredHingeRisk
 from svmcut.solvers import cdn
 from svmcut.solvers.cdn import Bound, Cdn
 from svmcut.solvers.protocol import Problem, Start, StoppingRule

@@ -11,7 +11,7 @@ from svmcut.base.errors import MemoryLimitError
 from svmcut.data.examples import Csr, Sequences
 from svmcut.models import ChainModel, ChainShape, check_lattice
 from svmcut.risks.chain import ChainRisk
-from svmcut.spaces.chain import ChainSpace
+from svmcut.spaces.structures import ChainSpace
 from svmcut.structured.chain import ChainSequences, run_argmax
 
 ORDERS = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1)]

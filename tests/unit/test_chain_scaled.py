@@ -8,15 +8,15 @@ from reference.chain import dense_rows, random_sequences
 
 from svmcut._native import chain
 from svmcut.models import ChainShape
-from svmcut.risks.chain import ChainRisk
-from svmcut.risks.chain_scaled import (
+from svmcut.risks.chain import (
+    ChainRisk,
     CountedRisk,
     SquaredSequences,
     slack_rescaled,
     square_slack,
     zero_one,
 )
-from svmcut.spaces.chain import ChainSpace
+from svmcut.spaces.structures import ChainSpace
 from svmcut.structured.chain import ChainSequences
 
 ORDERS = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1)]

@@ -13,8 +13,8 @@ from svmcut.base.errors import UsageError
 from svmcut.data.examples import Csr, Examples, Sequences, Source
 from svmcut.data.labellings import Labellings
 from svmcut.formats import read_model
-from svmcut.risks.chain_scaled import SquaredSequences
-from svmcut.risks.class_costs import ClassCostRisk, TokenCostRisk, squared_differences
+from svmcut.risks.chain import SquaredSequences
+from svmcut.risks.multiclass import ClassCostRisk, TokenCostRisk, squared_differences
 
 VARIANTS = [*itertools.product(("margin", "slack"), (1, 2))]
 NAMES = np.array([1.0, 2.0, 5.0, 6.0])

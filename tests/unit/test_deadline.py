@@ -13,7 +13,7 @@ from svmcut._native.interrupt import Deadline, DeadlinePassed, deadline, watched
 from svmcut import train
 from svmcut._native import dual_cd, multiclass, sparse
 from svmcut.data.examples import Csr
-from svmcut.spaces.multilabel import LabelSpace
+from svmcut.spaces.structures import LabelSpace
 from svmcut.training import driver
 
 

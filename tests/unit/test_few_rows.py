@@ -9,11 +9,9 @@ import pytest
 import svmcut
 from svmcut.data.examples import Csr
 from svmcut.qp import box
-from svmcut.risks.epsilon_insensitive import EpsilonInsensitiveRisk
 from svmcut.risks.free_bias import FreeBiasRisk
 from svmcut.risks.hinge import HingeRisk
-from svmcut.risks.squared_epsilon import SquaredEpsilonRisk
-from svmcut.risks.squared_hinge import SquaredHingeRisk
+from svmcut.risks.losses import EpsilonInsensitiveRisk, SquaredEpsilonRisk, SquaredHingeRisk
 from svmcut.solvers import few_rows
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import LinearSpace

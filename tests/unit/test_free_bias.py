@@ -13,11 +13,9 @@ import svmcut
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
 from svmcut.originals.svm_light.machines import MachineProblem
-from svmcut.risks.epsilon_insensitive import BoundEpsilonInsensitive
 from svmcut.risks.free_bias import FreeBias, find_root
 from svmcut.risks.hinge import BoundHinge
-from svmcut.risks.logistic import BoundLogistic
-from svmcut.risks.squared_hinge import BoundSquaredHinge
+from svmcut.risks.losses import BoundEpsilonInsensitive, BoundLogistic, BoundSquaredHinge
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.newton import Newton
 from svmcut.solvers.protocol import Problem, StoppingRule

@@ -12,9 +12,9 @@ from svmcut.base.errors import TrainingError
 from svmcut.data.examples import Csr
 from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.hinge import HingeRisk
-from svmcut.risks.squared_hinge import SquaredHingeRisk
-from svmcut.solvers import hinge_cdn
-from svmcut.solvers.hinge_cdn import HingeCdn
+from svmcut.risks.losses import SquaredHingeRisk
+from svmcut.solvers import cdn
+from svmcut.solvers.cdn import HingeCdn
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import LinearSpace
 
@@ -79,7 +79,7 @@ def test_both_ways_end_at_the_same_value(monkeypatch):
     X, y = data(100, 30)
     primals = []
     for many in (1e9, 0.0):
-        monkeypatch.setattr(hinge_cdn, "MAX_EPOCHS", many)
+        monkeypatch.setattr(cdn, "MAX_EPOCHS", many)
         run = HingeCdn().start(problem(X, y, 1.0, 0.5, 0.5, 1e-9))
         primals.append(list(run)[-1].primal)
         assert run._descends == bool(many)

@@ -379,8 +379,8 @@ def test_the_losses_of_pairs_of_classes_count(rng):
     from svmcut.risks.multiclass import CrammerSingerRisk
     from svmcut.solvers.class_blocks import ClassBlocks
     from svmcut.solvers.protocol import Problem, StoppingRule
+    from svmcut.spaces.kernel import ClassFunctions
     from svmcut.spaces.kernel_chain import CachedRows
-    from svmcut.spaces.kernel_classes import ClassFunctions
 
     class Squared(CrammerSingerRisk):
         losses = np.square(np.subtract.outer(np.arange(3.0), np.arange(3.0)))

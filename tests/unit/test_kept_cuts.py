@@ -13,10 +13,9 @@ from svmcut.data.examples import Csr, Sequences
 from svmcut.files.checkpoints import read_checkpoint, write_checkpoint
 from svmcut.qp.simplex import CheckedSimplexQp
 from svmcut.risks.hinge import HingeRisk
-from svmcut.risks.squared_hinge import SquaredHingeRisk
+from svmcut.risks.losses import SquaredHingeRisk
 from svmcut.solvers.cutting_plane import CuttingPlane
-from svmcut.solvers.dual_cd import DualCd
-from svmcut.solvers.loss_cd import LossCd
+from svmcut.solvers.dual_cd import DualCd, LossCd
 from svmcut.solvers.newton import Newton
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces import linear

@@ -12,7 +12,7 @@ from svmcut.data.labellings import Labelling, Labellings
 from svmcut.models import ChainShape
 from svmcut.models.kernels import Kernel
 from svmcut.risks.chain import ChainRisk
-from svmcut.risks.chain_sampling import ChainSampler
+from svmcut.risks.sampling import ChainSampler
 from svmcut.spaces.kernel_chain import CachedRows, KernelChainSpace
 
 KERNEL = Kernel("rbf", gamma=0.3)

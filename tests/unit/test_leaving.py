@@ -5,11 +5,10 @@ import numpy as np
 import pytest
 
 from svmcut.data.examples import Csr
-from svmcut.risks.logistic import LogisticRisk
-from svmcut.risks.squared_hinge import SquaredHingeRisk
+from svmcut.risks.losses import LogisticRisk, SquaredHingeRisk
 from svmcut.solvers.auto import distinct_rows
 from svmcut.solvers.curvature import Curvature
-from svmcut.solvers.loss_cd import LossCd, LossCdRun
+from svmcut.solvers.dual_cd import LossCd, LossCdRun
 from svmcut.solvers.newton import Descent, NewtonRun
 from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spaces.linear import LinearSpace

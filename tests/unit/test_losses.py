@@ -8,10 +8,12 @@ from reference import losses as truth
 
 from svmcut._native import dual_cd, losses, sparse
 from svmcut.data.examples import Csr
-from svmcut.risks.epsilon_insensitive import EpsilonInsensitiveRisk
-from svmcut.risks.logistic import LogisticRisk
-from svmcut.risks.squared_epsilon import SquaredEpsilonRisk
-from svmcut.risks.squared_hinge import SquaredHingeRisk
+from svmcut.risks.losses import (
+    EpsilonInsensitiveRisk,
+    LogisticRisk,
+    SquaredEpsilonRisk,
+    SquaredHingeRisk,
+)
 
 RISKS = {
     "squared-hinge": SquaredHingeRisk(),

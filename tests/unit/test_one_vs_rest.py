@@ -14,7 +14,7 @@ from svmcut.solvers import one_vs_rest
 from svmcut.solvers.dual_cd import DualCd
 from svmcut.solvers.one_vs_rest import OneVsRest
 from svmcut.solvers.protocol import Problem, StoppingRule
-from svmcut.spaces.multilabel import LabelSpace
+from svmcut.spaces.structures import LabelSpace
 
 
 def rows(K, n=60, d=5, seed=3):

@@ -21,7 +21,7 @@ from svmcut.distributed.parts import EVEN, STEPS, Part, Reading
 from svmcut.distributed.plan import Files, make_driver
 from svmcut.distributed.rows import SerialRows, fold_nodes, node_of, tree_sum
 from svmcut.files.patterns import list_files
-from svmcut.risks.epsilon_insensitive import BoundEpsilonInsensitive
+from svmcut.risks.losses import BoundEpsilonInsensitive
 
 
 @pytest.mark.parametrize("weighed", [False, True])

@@ -10,9 +10,9 @@ from reference import tables
 
 from svmcut.distributed.histograms import edges_of, places_of
 from svmcut.risks import binned
-from svmcut.risks import tables as tables_risk
 from svmcut.risks.binned import Bins, Costs
 from svmcut.risks.binned_tables import binned_losses, make_binned
+from svmcut.risks.contingency import NUMBERS
 from svmcut.spec.catalog import losses
 
 TABLES = [
@@ -25,7 +25,7 @@ TABLES = [
 CASES = [*TABLES, ("roc-area", "margin", 1)]
 OWN = [
     (name, parameters)
-    for name in tables_risk.NUMBERS
+    for name in NUMBERS
     for parameters in {
         "at": ({"at": 0.9}, {"at": 0.5}, {"at": 1.0}),
         "beta": ({}, {"beta": 2.5}, {"beta": 0.1}),

@@ -7,7 +7,7 @@ import pytest
 from reference import risks as truth
 
 from svmcut.base.errors import TrainingError
-from svmcut.risks.average_precision import AveragePrecisionRisk
+from svmcut.risks.classes import AveragePrecisionRisk
 from svmcut.risks.contingency import ROWS, ContingencyRisk
 
 

@@ -8,8 +8,8 @@ import pytest
 from reference import risks as truth
 
 from svmcut.base.errors import TrainingError
+from svmcut.risks.classes import RocAreaRisk
 from svmcut.risks.ordinal import OrdinalRisk, query_starts
-from svmcut.risks.rocarea import RocAreaRisk
 
 
 def scores(rng, n, kind):

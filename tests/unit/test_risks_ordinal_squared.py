@@ -11,7 +11,7 @@ from programs import call
 from reference import risks as truth
 
 from svmcut.formats import read_model
-from svmcut.risks.ordinal_squared import BoundSquaredOrdinal, SquaredOrdinalRisk
+from svmcut.risks.ordinal import BoundSquaredOrdinal, SquaredOrdinalRisk
 
 LOSSES = ("swapped-pairs", "swapped-fraction")
 

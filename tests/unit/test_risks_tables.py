@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from reference import tables as truth
 
-from svmcut.risks.tables import NUMBERS, TableRisk
+from svmcut.risks.contingency import NUMBERS, TableRisk
 from svmcut.spec.catalog import losses
 
 ROWS = losses("classification")

@@ -12,11 +12,10 @@ from svmcut.base.errors import TrainingError
 from svmcut.data.examples import Csr, MultilabelExamples, Sequences, Source
 from svmcut.data.labellings import Labellings
 from svmcut.models import ChainShape
-from svmcut.risks.chain import ChainRisk
-from svmcut.risks.chain_sampling import ChainSampler
-from svmcut.risks.chain_scaled import slack_rescaled, square_slack, zero_one
+from svmcut.risks.chain import ChainRisk, slack_rescaled, square_slack, zero_one
 from svmcut.risks.multilabel import LabelRisk
-from svmcut.spaces.chain import ChainSpace
+from svmcut.risks.sampling import ChainSampler
+from svmcut.spaces.structures import ChainSpace
 from svmcut.structured.chain import ChainSequences
 from svmcut.structured.multilabel import LabelSets
 

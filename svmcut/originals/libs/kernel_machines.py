@@ -29,8 +29,8 @@ from svmcut.formats.library_text import (
 from svmcut.models.kernels import Kernel
 from svmcut.originals.libs.rows import Rows, csr_of
 from svmcut.originals.libs.words import Refused
-from svmcut.risks.epsilon_insensitive import BoundEpsilonInsensitive
 from svmcut.risks.hinge import BoundHinge
+from svmcut.risks.losses import BoundEpsilonInsensitive
 from svmcut.solvers.compose import Watched
 from svmcut.solvers.nu import NuProblem, NuSmo
 from svmcut.solvers.smo import KernelProblem, Smo

@@ -1,21 +1,64 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times until an event, negative if observation ended before it: a higher score is a higher
-risk."""
+"""Tasks of one score a row that are no classification: numbers, one class and survival times."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
+from svmcut.base.messages import Message
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Examples
-from svmcut.scoring.measures import Measures
+from svmcut.data.labels import SIGNS
+from svmcut.scoring.measures import Measures, one_class_measures, regression_measures
 from svmcut.scoring.survival import check_times, survival_measures
 from svmcut.tasks.presentation import Presentation
+from svmcut.tasks.row_lines import NumberLines
 from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:
     from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
+
+
+class Regression(VectorTask):
+    """Numbers: a score predicts the label."""
+
+    presentation = NumberLines
+
+    def measure(self, tally: Scores) -> Measures:
+        return regression_measures(tally.y, tally.scores)
+
+
+class OneClassLines(Presentation):
+    """Lines of one class, which have no original."""
+
+    foreign = "a model of one class; score with svmcut classify"
+    no_probability = Message("one class has none; leave out {probability}")
+
+    def losses(self, measured: Measures) -> str:
+        return ""
+
+    def number(self, value: float) -> str:
+        return "undefined" if math.isnan(value) else f"{value:6.2f} %"
+
+
+class OneClass(VectorTask):
+    """One class: rows like those of training score at least 0, whatever their labels."""
+
+    presentation = OneClassLines
+
+    def class_signs(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n,) 1 for a score of at least 0, else -1."""
+        return np.where(predicted >= 0, SIGNS[1], SIGNS[0])
+
+    def measure(self, tally: Scores) -> Measures:
+        return one_class_measures(tally.y, tally.scores)
+
+    def counts_of(self, tally: Scores) -> dict[str, Any]:
+        return tally.counts() | {"inside": int((tally.scores >= 0).sum())}
 
 
 class SurvivalLines(Presentation):
@@ -36,7 +79,9 @@ class SurvivalLines(Presentation):
 
 
 class Survival(VectorTask):
-    """Examples with a time each, and their risks."""
+    """Times until an event, negative if observation ended before it: a higher score is a higher
+    risk.
+    """
 
     presentation = SurvivalLines
 
