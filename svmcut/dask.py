@@ -35,8 +35,7 @@ from svmcut.solvers.protocol import Progress
 from svmcut.spec.refusals import check_names, check_weights
 from svmcut.spec.typed import Lists
 from svmcut.tables.encoded import TrainingTable
-from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
-from svmcut.tables.options import table_options
+from svmcut.tables.options import TABLE_OPTIONS, table_options
 from svmcut.training.driver import Driver
 
 if TYPE_CHECKING:

@@ -30,13 +30,13 @@ from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import check, check_names, check_weights, plain
 from svmcut.spec.typed import Lists, Training
 from svmcut.tables.options import (
-    OF_TABLES,
-    OF_TOKENS,
+    COLUMN_OPTIONS,
+    TABLE_OPTIONS,
+    TOKEN_OPTIONS,
     is_frame,
     options_for,
     table_options,
 )
-from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
 from svmcut.tasks.protocol import OF_CLASSES, Task, make_task, names_for_second_file
 from svmcut.tasks.weights import apply_weights
 from svmcut.training.certificate import check_decidable, finish_model
@@ -347,7 +347,7 @@ def examples_of(
     elif frame:
         from svmcut.tables import encoded
 
-        examples = encoded.examples_of(data, table_options(table), own.label_kind)
+        examples = encoded.encode_frame(data, table_options(table), own.label_kind)
     else:
         examples = _read_file(own, os.fspath(data), settings, table, cache)
     examples = examples if change is None else change(own, examples, settings)
@@ -411,9 +411,9 @@ def _check_decidable(task: str | None, given: dict[str, Any]) -> None:
 
 def _check_table(table: dict[str, Any], frame: bool, input: str) -> None:
     """Refuses options of tables where there is none, or a table of another kind."""
-    known = OF_TABLES if frame else options_for(input)
+    known = COLUMN_OPTIONS if frame else options_for(input)
     for name in table:
         if name not in known:
-            if name in OF_TOKENS and name not in OF_TABLES:
+            if name in TOKEN_OPTIONS and name not in COLUMN_OPTIONS:
                 raise UsageError("{} is for {input=conll}; leave it out", Parameter(name))
             raise UsageError("{} is for tables; leave it out", Parameter(name))

@@ -102,7 +102,7 @@ class PartedTraining(Training):
             self._task, self._shown = make_task(options.task), presentation(options.task)
             self._say(f"{len(self.examples.y)} classes: {options.task}")
         if self._table is not None:
-            self._say(training_report.fact("Columns", self._table.encoding.told()))
+            self._say(training_report.fact("Columns", self._table.encoding.describe()))
         if self.examples.left_out:
             self._say(f"Left out: {self.examples.left_out} of weight 0")
         return settings

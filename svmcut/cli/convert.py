@@ -25,8 +25,8 @@ from svmcut.spec.entries import CLASSES, SETS
 from svmcut.spec.kinds import PATH, one_of
 from svmcut.spec.options import DATA, OUTPUT, Option
 from svmcut.tables.encoded import read_encoded
-from svmcut.tables.label_files import joined_lines
-from svmcut.tables.options import OF_TABLES, TableOptions
+from svmcut.tables.label_files import join_lines
+from svmcut.tables.options import COLUMN_OPTIONS, TableOptions
 from svmcut.tables.options import ROWS as TABLE_ROWS
 
 _EPILOG = """\b
@@ -71,7 +71,7 @@ ROWS = (
         default="none",
         kind=PATH,
     ),
-    *(row for row in TABLE_ROWS if row.field in OF_TABLES),
+    *(row for row in TABLE_ROWS if row.field in COLUMN_OPTIONS),
 )
 
 
@@ -132,7 +132,7 @@ def run_conversion(
                 output.write(
                     "".join(f"{_name_on_one_line(name)}\n" for name in encoding.features()).encode()
                 )
-        print(escape(f"Columns: {encoding.told()}"))
+        print(escape(f"Columns: {encoding.describe()}"))
         if encoding.words:
             labels = _label_numbers(encoding.words)
             print(
@@ -145,7 +145,7 @@ def _join(features: str, labels: str, target: str) -> None:
     outputs = [File("OUT", target)]
     check_roles([File("TABLE", features), File("--label-file", labels)], outputs)
     with redirect_log(outputs), write_atomically(target) as output:
-        lines = joined_lines(features, labels)
+        lines = join_lines(features, labels)
         while piece := b"".join(itertools.islice(lines, _BLOCK_ROWS)):
             output.write(piece)
 

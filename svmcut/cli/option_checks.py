@@ -30,7 +30,7 @@ from svmcut.spec.entries import TAGS
 from svmcut.spec.options import warn_of_inert
 from svmcut.spec.parameters import DEFAULTS, task_defaults
 from svmcut.spec.places import USUAL_CONFIDENCE
-from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
+from svmcut.tables.options import TABLE_OPTIONS
 
 if TYPE_CHECKING:
     from svmcut.data.examples import Examples

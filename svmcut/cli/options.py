@@ -79,8 +79,13 @@ from svmcut.spec.places import CONFIDENCE, FLOORS, MAXIMISED, USUAL_CONFIDENCE
 from svmcut.spec.spellings import OF_NO_TUBE, respelt
 from svmcut.spec.task_refusals import OF_TASKS, STEERING
 from svmcut.spec.trainers import chosen_solver
-from svmcut.tables.options import OF_TABLES, OF_TOKENS, TableOptions, options_for
-from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
+from svmcut.tables.options import (
+    COLUMN_OPTIONS,
+    TABLE_OPTIONS,
+    TOKEN_OPTIONS,
+    TableOptions,
+    options_for,
+)
 
 #: Weights of an example's loss that --cv compares where none is given.
 COSTS = tuple(2.0**power for power in range(-7, 8, 2))
@@ -410,7 +415,7 @@ def offered(task: str) -> set[str]:
 def _is_offered(option: Option, task: Task) -> bool:
     name = option.field
     if name in TABLE_OPTIONS:
-        return name in (OF_TOKENS if task.labels == TAGS else OF_TABLES)
+        return name in (TOKEN_OPTIONS if task.labels == TAGS else COLUMN_OPTIONS)
     if option.panel == COMPATIBILITY and (
         task.original is None or option.only not in ("", task.original)
     ):

@@ -184,7 +184,7 @@ class Training:
             self._task, self._shown = make_task(options.task), presentation(options.task)
             self._say(f"{len(distinct(self.examples.y))} classes: {options.task}")
         if self._table is not None and self._table.encoding.columns:
-            self._say(training_report.fact("Columns", self._table.encoding.told()))
+            self._say(training_report.fact("Columns", self._table.encoding.describe()))
         self.options = self.options.with_gamma(self.examples.X)
         return replace(settings, gamma=self.options.gamma[0].value)
 

@@ -42,13 +42,13 @@ from svmcut.tables.encoded import TrainingTable
 from svmcut.tables.encoding import Encoding
 from svmcut.tables.parts import (
     Piece,
-    check_alike,
     check_options,
-    fit,
-    mixed,
-    pieces_in,
+    check_same_columns,
+    find_mixed_columns,
+    fit_encoding,
+    join_groups,
+    list_pieces,
     summarise,
-    whole_groups,
 )
 from svmcut.tasks.protocol import make_task
 from svmcut.training.checks import check_memory
@@ -71,23 +71,23 @@ def encoded_parts(
     rows: Rows, paths: Sequence[str], path: str, table: TrainingTable, settings: Settings
 ) -> tuple[list[Piece], Encoded]:
     """The parts of the rows, and the encoding fitted to all of them; raises UsageError and
-    DataError as `svmcut.tables.parts.summarise` and `fit` do."""
+    DataError as `svmcut.tables.parts.summarise` and `fit_encoding` do."""
     options, kind = table.options, make_task(settings.task).label_kind
     check_options(table.input)
-    by_path = rows.each(pieces_in, [(name, table.input) for name in paths])
+    by_path = rows.each(list_pieces, [(name, table.input) for name in paths])
     pieces: list[Any] = [piece for several in by_path for piece in several]
     names: frozenset[str] = frozenset()
     while True:
         summaries = rows.each(summarise, [(piece, options, names) for piece in pieces])
-        check_alike(pieces, summaries)
-        more = mixed(summaries)
+        check_same_columns(pieces, summaries)
+        more = find_mixed_columns(summaries)
         count = len(pieces)
         if options.group:
-            pieces = whole_groups(pieces, summaries)
+            pieces = join_groups(pieces, summaries)
         if not more - names and len(pieces) == count:
             break
         names |= more
-    encoding = fit(path, summaries, options, kind == NUMBERS, table.input)
+    encoding = fit_encoding(path, summaries, options, kind == NUMBERS, table.input)
     own = {"encoding": encoding, "weights": options.weight_column, "kind": kind}
     return [replace(piece, **own) for piece in pieces], Encoded(encoding)
 

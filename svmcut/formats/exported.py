@@ -117,9 +117,9 @@ def write(path: str, first: bytes, output: Output, model: Any, original: bool = 
     own = {"format": "svmcut model", "version": 1, "class": type(model).__name__}
     attributes = {field.name: plain(getattr(model, field.name)) for field in fields(model)}
     if attributes.pop("table", None) is not None:
-        from svmcut.tables.lines import text_of
+        from svmcut.tables.lines import format_lines
 
-        attributes["table"] = text_of(model.table).decode().splitlines()
+        attributes["table"] = format_lines(model.table).decode().splitlines()
     output.write(json.dumps(own | attributes, indent=1, allow_nan=False).encode() + b"\n")
 
 

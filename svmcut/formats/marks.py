@@ -306,9 +306,9 @@ _END = b"#@ table "
 def write_table(output: Output, model: Any) -> None:
     """Writes the lines of a model's table, if it has one."""
     if getattr(model, "table", None) is not None:
-        from svmcut.tables.lines import text_of
+        from svmcut.tables.lines import format_lines
 
-        output.write(text_of(model.table))
+        output.write(format_lines(model.table))
 
 
 def with_table(path: str, model: Any, table: Encoding) -> Any:
@@ -344,9 +344,9 @@ def split_table(
     file.seek(at)
     if _END not in tail:
         return file, None
-    from svmcut.tables.lines import lines_at_end, parse
+    from svmcut.tables.lines import count_lines_at_end, parse_lines
 
-    count = lines_at_end(tail)
+    count = count_lines_at_end(tail)
     if not count:
         return file, None
     if mapped:
@@ -357,7 +357,7 @@ def split_table(
         file.seek(at + ahead)
         text = file.read()
         file.seek(at)
-        return file, parse(path, text, 3) if text.count(b"\n") == count else None
+        return file, parse_lines(path, text, 3) if text.count(b"\n") == count else None
     text = file.read()
     end = len(text)
     for _ in range(count):
@@ -366,4 +366,4 @@ def split_table(
             raise ModelError(path, message, 1 + text.count(b"\n"), 1)
         end = text.rfind(b"\n", 0, end - 1) + 1
     line = 2 + text.count(b"\n", 0, end)
-    return io.BytesIO(text[:end]), parse(path, text[end:], line)
+    return io.BytesIO(text[:end]), parse_lines(path, text[end:], line)

@@ -113,7 +113,7 @@ def split_seal(path: str, first: bytes, file: BinaryIO, mapped: bool) -> tuple[B
     last = before[line:]
     seal = Seal(_certificate_of(path, last), cost) if fits else _changed_seal(last)
     file.seek(at)
-    return _replaced(file, start, body), seal
+    return _replace_tail(file, start, body), seal
 
 
 def _split_cost(text: bytes) -> tuple[bytes, float | None]:
@@ -171,14 +171,14 @@ def _split_unsealed(file: BinaryIO, start: int, end: int) -> tuple[BinaryIO, Sea
             break
         if _checksum_of_line(text[line:stop]) is not None:
             body = _split_cost(text[:line])[0]
-            return _replaced(file, start, body + text[stop:]), _changed_seal(text[line:stop])
+            return _replace_tail(file, start, body + text[stop:]), _changed_seal(text[line:stop])
         if _split_cost(text[:stop])[1] is not None:  # of a seal that was deleted
             rest = text[:line] + text[stop:]
         stop = line
-    return (file if rest is None else _replaced(file, start, rest)), Seal()
+    return (file if rest is None else _replace_tail(file, start, rest)), Seal()
 
 
-def _replaced(file: BinaryIO, start: int, text: bytes) -> BinaryIO:
+def _replace_tail(file: BinaryIO, start: int, text: bytes) -> BinaryIO:
     """The rest of a file with this text from a position on."""
     return io.BytesIO(file.read(start - file.tell()) + text)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cells of a column: texts, numbers or lists of names."""
+"""Cells of a column: texts, numbers, dates or lists of names."""
 
 from __future__ import annotations
 
@@ -15,51 +15,39 @@ if TYPE_CHECKING:
 
 
 class Texts(NamedTuple):
-    """Texts one behind the other: cell i is the UTF-8 text[offsets[i] : offsets[i + 1]].
+    """Concatenated texts: cell i is the UTF-8 text[offsets[i] : offsets[i + 1]]."""
 
-    Attributes
-    ----------
-    text : (bytes,) uint8
-    offsets : (n + 1,) int64
-    missing : (n,) uint8 or None
-        Whether there is no cell.
-    """
-
+    #: (bytes,) of all cells.
     text: NDArray[np.uint8]
+    #: (n + 1,)
     offsets: NDArray[np.int64]
+    #: (n,) 1 where there is no cell; None if all are there.
     missing: NDArray[np.uint8] | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def cell(self, row: int) -> str:
-        """A cell as a message shows it."""
+        """Return a cell as messages show it."""
         start, stop = self.offsets[row : row + 2].tolist()
         return bytes(self.text[start:stop]).decode("utf-8", "backslashreplace")
 
     @classmethod
-    def of(cls, cells: list[bytes]) -> Texts:
-        """Of a list of texts."""
+    def from_list(cls, cells: list[bytes]) -> Texts:
+        """Build from a list of texts."""
         offsets = np.zeros(len(cells) + 1, np.int64)
         np.cumsum([len(cell) for cell in cells], out=offsets[1:])
         return cls(np.frombuffer(b"".join(cells), np.uint8), offsets)
 
 
 class Numbers(NamedTuple):
-    """Numbers of a column.
+    """The numbers of a column."""
 
-    Attributes
-    ----------
-    values : (n,) float64
-        nan where one is missing.
-    boolean : bool
-        Whether they are True and False.
-    exact : Arrow array or None
-        Integers and decimals, of which two may be one float64.
-    """
-
+    #: (n,) nan if missing.
     values: NDArray[np.float64]
+    #: True if the numbers are True and False.
     boolean: bool = False
+    #: Arrow array of integers or decimals, of which two may be one float64.
     exact: Any = None
 
     def __len__(self) -> int:
@@ -88,14 +76,8 @@ class Sets(NamedTuple):
 Cells: TypeAlias = Texts | Numbers | Dates | Sets
 
 
-def pyarrow() -> Any:
-    """The library that reads tables.
-
-    Raises
-    ------
-    UsageError
-        Where it is not installed, or cannot be imported.
-    """
+def import_pyarrow() -> Any:
+    """Return the library that reads tables; raise UsageError if it cannot be imported."""
     try:
         import pyarrow as library
     except ImportError as error:
@@ -110,7 +92,7 @@ def pyarrow() -> Any:
 
 
 def check_names(path: str, schema: Any) -> None:
-    """Refuses, as a DataError, a table without columns, or with names that are no UTF-8."""
+    """Raise DataError for a table without columns, or with names that are no UTF-8."""
     try:
         names = schema.names
     except UnicodeDecodeError:
@@ -119,16 +101,13 @@ def check_names(path: str, schema: Any) -> None:
         raise DataError(path, "has no columns")
 
 
-def validated(column: Any, n: int) -> Any:
-    """An Arrow array of n cells whose offsets, lengths and indices lie within its buffers; texts
-    are bytes, which need not be UTF-8.
+def validate_column(column: Any, n: int) -> Any:
+    """Return an Arrow array of n cells whose offsets, lengths and indices lie within its buffers;
+    texts become bytes, which need not be UTF-8.
 
-    Raises
-    ------
-    pyarrow.ArrowInvalid
-        Where they do not: Arrow believes files, and reads beside the buffers then.
+    Raises pyarrow.ArrowInvalid otherwise: Arrow trusts files, and would read outside the buffers.
     """
-    pa = pyarrow()
+    pa = import_pyarrow()
     if len(column) != n:
         raise pa.ArrowInvalid(f"{len(column)} cells in {n} rows")
     if pa.types.is_string(column.type):
@@ -139,87 +118,78 @@ def validated(column: Any, n: int) -> Any:
     return column
 
 
-def cells_of(column: Any, name: str, path: str) -> Cells:
-    """The cells of an Arrow array, which is `validated`.
-
-    Raises
-    ------
-    DataError
-        For what is neither text, number, date nor list of names.
-    """
-    pa = pyarrow()
+def to_cells(column: Any, name: str, path: str) -> Cells:
+    """Convert an Arrow array that `validate_column` returned; raise DataError for other types of
+    cells."""
+    pa = import_pyarrow()
     try:
-        return _cells(pa, column, name, path)
+        return _convert(pa, column, name, path)
     except pa.ArrowException:
         message = "column '{}' holds values of the type {}; expected texts or numbers, or {drop=}"
-        kind = _shortened(str(column.type))
+        kind = _shorten(str(column.type))
         raise DataError(path, Message(message, name, kind, name)) from None
 
 
-def _cells(pa: Any, column: Any, name: str, path: str) -> Cells:
+def _convert(pa: Any, column: Any, name: str, path: str) -> Cells:
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return _cells(pa, column.cast(kind.value_type), name, path)
+        return _convert(pa, column.cast(kind.value_type), name, path)
     if pa.types.is_temporal(kind):
-        return Dates(_moments(pa, column))
+        return Dates(_format_dates(pa, column))
     if pa.types.is_boolean(kind):
-        return Numbers(_floats(column.cast(pa.int8()).cast(pa.float64())), True)
+        return Numbers(_to_floats(column.cast(pa.int8()).cast(pa.float64())), True)
     if pa.types.is_decimal(kind):
-        return Numbers(_rounded(pa, column), exact=column)
+        return Numbers(_decimals_to_floats(pa, column), exact=column)
     if pa.types.is_integer(kind):
-        return Numbers(_floats(column.cast(pa.float64(), safe=False)), exact=column)
+        return Numbers(_to_floats(column.cast(pa.float64(), safe=False)), exact=column)
     if pa.types.is_floating(kind):
-        return Numbers(_floats(column.cast(pa.float64())))
+        return Numbers(_to_floats(column.cast(pa.float64())))
     if pa.types.is_null(kind):
         return Numbers(np.full(len(column), np.nan))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         if pa.types.is_nested(kind.value_type):
-            raise DataError(path, _lists(name))
-        names = as_texts(_cells(pa, column.flatten(), name, path), name, path)
+            raise DataError(path, _lists_message(name))
+        names = to_texts(_convert(pa, column.flatten(), name, path), name, path)
         lengths = column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
         return Sets(names, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
-    return _texts(column.cast(pa.large_binary()))
+    return _to_texts(column.cast(pa.large_binary()))
 
 
-def as_texts(cells: Cells, name: str, path: str) -> Texts:
-    """Cells as texts: numbers as they are written shortest, integers and decimals with all their
-    digits.
+def to_texts(cells: Cells, name: str, path: str) -> Texts:
+    """Convert cells to texts: floats in their shortest form, integers and decimals with all digits.
 
-    Raises
-    ------
-    DataError
-        For lists.
+    Raises DataError for lists.
     """
     if isinstance(cells, Texts):
         return cells
     if isinstance(cells, Dates):
         return cells.texts
     if isinstance(cells, Sets):
-        raise DataError(path, _lists(name))
+        raise DataError(path, _lists_message(name))
     values = cells.values
     if cells.exact is not None:
-        return _digits(pyarrow(), cells.exact)
+        return _format_exactly(import_pyarrow(), cells.exact)
     if cells.boolean:
         words = [b"" if value != value else b"true" if value else b"false" for value in values]
     else:
-        words = [b"" if value != value else _short(value) for value in values.tolist()]
-    return Texts.of(words)
+        words = [b"" if value != value else _format_shortest(value) for value in values.tolist()]
+    return Texts.from_list(words)
 
 
-#: The refusal of a cell.
+#: Message for a cell.
 NO_UTF_8 = "'{}' is no UTF-8; save the file as UTF-8, or convert it with iconv"
 
 
-def number_of(text: bytes) -> float:
-    """The number in a cell; nan where there is none, or none that is finite."""
+def parse_number(text: bytes) -> float:
+    """Return the number in a cell; nan if it is none, or not finite."""
     try:
-        return float(numbers(*Texts.of([text])[:2])[0])
+        return float(numbers(*Texts.from_list([text])[:2])[0])
     except CellFault:
         return float("nan")
 
 
-def dates(name: str) -> Message:
-    """The refusal of dates."""
+def dates_message(name: str) -> Message:
+    """Return the refusal of a column of dates."""
     return Message(
         "column '{}' holds dates; make numbers of them, take them as names by {categories=}, or "
         "leave them out by {drop=}",
@@ -229,17 +199,17 @@ def dates(name: str) -> Message:
     )
 
 
-def _lists(name: str) -> Message:
+def _lists_message(name: str) -> Message:
     return Message("column '{}' holds lists; leave it out by {drop=}", name, name)
 
 
-def _shortened(text: str, most: int = 60) -> str:
+def _shorten(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[:most]}.."
 
 
-def _moments(pa: Any, column: Any) -> Texts:
-    """Dates and times as they are written shortest: without fractions of 0, and a day without its
-    first moment."""
+def _format_dates(pa: Any, column: Any) -> Texts:
+    """Format dates and times in their shortest form: without zero fractions, and a day without
+    00:00:00."""
     from pyarrow import compute
 
     if pa.types.is_duration(column.type):
@@ -247,35 +217,35 @@ def _moments(pa: Any, column: Any) -> Texts:
     texts = column.cast(pa.string())
     for pattern in (r"\.0+$", r" 00:00:00$"):
         texts = compute.replace_substring_regex(texts, pattern, "")
-    return _texts(texts.cast(pa.large_binary()))
+    return _to_texts(texts.cast(pa.large_binary()))
 
 
-def _short(value: float) -> bytes:
+def _format_shortest(value: float) -> bytes:
     return repr(value).removesuffix(".0").encode()
 
 
-def _digits(pa: Any, column: Any) -> Texts:
-    """Integers and decimals as texts, without zeros at their ends."""
+def _format_exactly(pa: Any, column: Any) -> Texts:
+    """Format integers and decimals without trailing zeros."""
     if pa.types.is_integer(column.type):
-        return _texts(column.cast(pa.large_string()))
+        return _to_texts(column.cast(pa.large_string()))
     texts = (None if value is None else f"{value:f}" for value in column.to_pylist())
     short = [text.rstrip("0").rstrip(".") if text and "." in text else text or "" for text in texts]
-    return Texts.of([text.encode() for text in short])
+    return Texts.from_list([text.encode() for text in short])
 
 
-def _rounded(pa: Any, column: Any) -> NDArray[np.float64]:
-    """Decimals as the nearest float64, which Arrow's own are not always."""
+def _decimals_to_floats(pa: Any, column: Any) -> NDArray[np.float64]:
+    """Convert decimals to the nearest float64, which Arrow's conversion does not always give."""
     try:
-        return numbers(*_texts(column.cast(pa.large_string())))
+        return numbers(*_to_texts(column.cast(pa.large_string())))
     except CellFault:
-        return _floats(column.cast(pa.float64()))
+        return _to_floats(column.cast(pa.float64()))
 
 
-def _floats(column: Any) -> NDArray[np.float64]:
+def _to_floats(column: Any) -> NDArray[np.float64]:
     return np.ascontiguousarray(column.to_numpy(zero_copy_only=False), np.float64)
 
 
-def _texts(column: Any) -> Texts:
+def _to_texts(column: Any) -> Texts:
     _, offsets, text = column.buffers()
     n, bounds = len(column), np.zeros(1, np.int64)
     if n:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Columns of a table: as they are gathered, and fitted to rows, as a model keeps them.
+"""Columns of a table: gathered cells, and columns fitted to rows, which a model keeps.
 
     numbers     (x - mean) scale, mean and deviation over the training rows; missing is the mean
     booleans    1 for true
-    categories  a feature a name; an unknown one is none
-    words       tf idf of a text, of length 1: idf = ln((n + s) / (df + s)) + 1, s = 1 where smooth
+    categories  a feature per name; an unknown name has none
+    words       tf idf of a text, of length 1: idf = ln((n + s) / (df + s)) + 1, s = 1 if smooth
 
-What is missing has a feature of its own where a training row misses it. All are scikit-learn's:
-StandardScaler, OneHotEncoder, CountVectorizer, TfidfVectorizer, HashingVectorizer.
+Missing cells have a feature of their own if a training row misses one. The definitions are
+scikit-learn's: StandardScaler, OneHotEncoder, CountVectorizer, TfidfVectorizer, HashingVectorizer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NUMBERS, _CODES, _WORDS = range(3)
 
 
 class Values(NamedTuple):
-    """Numbers as they stand in rows: (n,) float64, nan where missing."""
+    """The numbers of rows: (n,) float64, nan if missing."""
 
     values: NDArray[np.float64]
     boolean: bool
@@ -38,8 +38,8 @@ class Values(NamedTuple):
 
 
 class Codes(NamedTuple):
-    """Names as they stand in rows: (n,) int32 places in ``texts``, -1 where missing, -2 unknown;
-    ``order`` sorts the texts."""
+    """The names of rows: (n,) int32 places in ``texts``, -1 if missing, -2 if unknown; ``order``
+    sorts the texts."""
 
     ids: NDArray[np.int32]
     texts: list[bytes]
@@ -50,9 +50,9 @@ class Codes(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Words as they stand in rows: row i has ids[ends[i] : ends[i + 1]], so often each.
+    """The words of rows: row i has ids[ends[i] : ends[i + 1]], each with its count.
 
-    ``texts`` are the words, None where they are hashed, and ``order`` sorts them.
+    ``texts`` are the words, None if they are hashed, and ``order`` sorts them.
     """
 
     ends: NDArray[np.int64]
@@ -72,9 +72,9 @@ class Counts(NamedTuple):
 Gathered: TypeAlias = Values | Codes | Counts
 
 
-class Placed(NamedTuple):
-    """A fitted column, and for gathered ids the place of each among its features, -1 for none; None
-    where ids are places."""
+class PlacedColumn(NamedTuple):
+    """A fitted column, and the place of each gathered id among its features, -1 for none; None if
+    ids are places."""
 
     column: Any
     places: NDArray[np.int32] | None = None
@@ -82,42 +82,37 @@ class Placed(NamedTuple):
 
 @record
 class Number:
-    """A column of numbers.
-
-    Attributes
-    ----------
-    name : str
-    mean, scale, fill : float
-        x becomes (x - mean) scale; fill stands for a missing one.
-    missing : bool
-        Whether a feature says that it is missing.
-    boolean : bool
-    """
+    """A column of numbers."""
 
     name: str
+    #: x becomes (x - mean) scale.
     mean: float = 0.0
     scale: float = 1.0
+    #: Replaces a missing number.
     fill: float = 0.0
+    #: True if a feature says that the number is missing.
     missing: bool = False
     boolean: bool = False
 
     @classmethod
-    def fit(cls, name: str, values: Values, options: TableOptions) -> Placed:
-        """Of the training rows."""
+    def fit(cls, name: str, values: Values, options: TableOptions) -> PlacedColumn:
+        """Fit to the training rows."""
         known = values.values[~np.isnan(values.values)]
         missing = len(known) < len(values.values)
         if values.boolean:
-            return Placed(cls(name, missing=missing, boolean=True))
+            return PlacedColumn(cls(name, missing=missing, boolean=True))
         with np.errstate(over="ignore", invalid="ignore"):
             mean = float(known.mean()) if len(known) else 0.0
             deviation = float(known.std()) if len(known) else 0.0
-        return Placed(cls.of(name, len(known), mean, deviation, missing, options))
+        return PlacedColumn(
+            cls.from_statistics(name, len(known), mean, deviation, missing, options)
+        )
 
     @classmethod
-    def of(
+    def from_statistics(
         cls, name: str, n: int, mean: float, deviation: float, missing: bool, options: TableOptions
     ) -> Number:
-        """Of n known numbers with this mean and deviation."""
+        """Fit to n known numbers with this mean and deviation."""
         if not options.standardise:
             return cls(name, fill=mean, missing=missing)
         # as StandardScaler: what is constant up to rounding has the deviation 1
@@ -130,7 +125,7 @@ class Number:
         return 1 + self.missing
 
     def features(self) -> list[str]:
-        """Names of its features."""
+        """Return the names of its features."""
         return [self.name] + [f"{self.name} {MISSING}"] * self.missing
 
     def encoder(self, values: Values, first: int, places: Any) -> dict[str, Any]:
@@ -139,7 +134,7 @@ class Number:
         last = first + 1 if self.missing else -1
         return {"kind": _NUMBERS, "first": first, "missing": last, "values": values.values, **how}
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return a sentence about the features that the column became."""
         what = "true or false" if self.boolean else "number"
         return what + ", some missing" * self.missing
@@ -147,26 +142,26 @@ class Number:
 
 @record
 class Category:
-    """A column of names, a feature each."""
+    """A column of names, with a feature for each."""
 
     name: str
     values: tuple[str, ...]
     missing: bool = False
 
     @classmethod
-    def fit(cls, name: str, codes: Codes, options: TableOptions) -> Placed:
-        """Of the training rows: names that none of them has are unknown."""
+    def fit(cls, name: str, codes: Codes, options: TableOptions) -> PlacedColumn:
+        """Fit to the training rows; names that occur in none of them are unknown."""
         there = np.bincount(codes.ids[codes.ids >= 0], minlength=len(codes.texts)) > 0
-        chosen, places = _chosen(there, codes.order)
+        chosen, places = _select(there, codes.order)
         values = tuple(codes.texts[k].decode() for k in chosen)
-        return Placed(cls(name, values, bool((codes.ids == -1).any())), places)
+        return PlacedColumn(cls(name, values, bool((codes.ids == -1).any())), places)
 
     @property
     def width(self) -> int:
         return len(self.values) + self.missing
 
     def features(self) -> list[str]:
-        """Names of its features."""
+        """Return the names of its features."""
         return [f"{self.name}={value}" for value in [*self.values, *[MISSING] * self.missing]]
 
     def encoder(self, codes: Codes, first: int, places: Any) -> dict[str, Any]:
@@ -176,7 +171,7 @@ class Category:
         how = {"ids": codes.ids, "places": places, "n_places": known, "width": len(self.values)}
         return {"kind": _CODES, "first": first, "missing": last, **how}
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return a sentence about the features that the column became."""
         count = len(self.values)
         what = "category" if count == 1 else "categories"
@@ -185,61 +180,45 @@ class Category:
 
 @record
 class Text:
-    """A column of texts.
-
-    Attributes
-    ----------
-    name : str
-    ngrams : (int, int)
-    log : bool
-        Whether a word counts 1 + ln of how often it stands in the text.
-    idf : str
-        "smooth", "plain" or "none".
-    normed : bool
-        Whether rows have length 1.
-    rows : int
-        How many it is fitted to.
-    terms : tuple of str
-    df : (terms,) int64
-        Rows that each stands in.
-    hash_bits : int or None
-        In place of terms.
-    unicode : str
-    """
+    """A column of texts."""
 
     name: str
     ngrams: tuple[int, int]
+    #: True to count a word as 1 + ln of its count in the text.
     log: bool
+    #: "smooth", "plain" or "none".
     idf: str
+    #: True to scale rows to length 1.
     normed: bool
+    #: Number of training rows.
     rows: int
+    #: Words, in order, with (terms,) numbers of training rows that have them.
     terms: tuple[str, ...]
     df: NDArray[np.int64]
+    #: Features are hashes of this many bits instead of terms.
     hash_bits: int | None = None
+    #: Version of Unicode that splits words.
     unicode: str = UNICODE
 
     @classmethod
-    def fit(cls, name: str, counts: Counts, options: TableOptions) -> Placed:
-        """Of the training rows: words in too few of them are left out."""
+    def fit(cls, name: str, counts: Counts, options: TableOptions) -> PlacedColumn:
+        """Fit to the training rows; words in fewer than min_count rows are left out."""
         n = len(counts.ends) - 1
         if counts.texts is None or counts.order is None:
-            return Placed(cls.of(name, n, None, np.zeros(0, np.int64), options))
+            return PlacedColumn(cls.from_counts(name, n, None, np.zeros(0, np.int64), options))
         df = np.bincount(counts.ids, minlength=len(counts.texts))
-        chosen, places = _chosen(df >= options.min_count, counts.order)
-        return Placed(
-            cls.of(name, n, [counts.texts[k] for k in chosen], df[chosen], options), places
+        chosen, places = _select(df >= options.min_count, counts.order)
+        return PlacedColumn(
+            cls.from_counts(name, n, [counts.texts[k] for k in chosen], df[chosen], options), places
         )
 
     @classmethod
-    def of(
+    def from_counts(
         cls, name: str, n: int, terms: list[bytes] | None, df: NDArray, options: TableOptions
     ) -> Text:
-        """Of n rows, with these words, in order, each in so many of them; None for hashes.
+        """Fit to n rows with these words, in order, each in df rows; terms are None for hashes.
 
-        Raises
-        ------
-        UsageError
-            For what hashes of words cannot do, as HashingVectorizer.
+        Raises UsageError for options that have no effect on hashed words.
         """
         options.check_hashing()
         bits = options.hash_bits
@@ -254,7 +233,7 @@ class Text:
         return len(self.terms) if self.hash_bits is None else 1 << self.hash_bits
 
     def features(self) -> list[str]:
-        """Names of its features."""
+        """Return the names of its features."""
         if self.hash_bits is not None:
             return [f"{self.name}#{k}" for k in range(self.width)]
         return [f"{self.name}:{term}" for term in self.terms]
@@ -271,7 +250,7 @@ class Text:
         flags = {"log": self.log, "normed": self.normed}
         return {"kind": _WORDS, "first": first, **how, **own, **flags}
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return a sentence about the features that the column became."""
         words = "words" if self.ngrams == (1, 1) else "words and runs of words"
         if self.hash_bits is not None:
@@ -291,8 +270,8 @@ Fitted: TypeAlias = Number | Category | Text
 FITS: dict[type, Any] = {Values: Number.fit, Codes: Category.fit, Counts: Text.fit}
 
 
-def _chosen(keep: NDArray[np.bool_], order: NDArray) -> tuple[list[int], NDArray[np.int32]]:
-    """The ids to keep, in order, and the place of every id among them, -1 for none."""
+def _select(keep: NDArray[np.bool_], order: NDArray) -> tuple[list[int], NDArray[np.int32]]:
+    """Return the ids to keep, in order, and the place of every id among them, -1 for none."""
     chosen = order[keep[order]]
     places = np.full(len(keep), -1, np.int32)
     places[chosen] = np.arange(len(chosen), dtype=np.int32)

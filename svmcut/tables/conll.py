@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of sequences in columns, as CRF++, Wapiti and the tasks of CoNLL have them: one token a
-line, its columns with blanks or tabs in between, the last one the tag, and an empty line behind
-every sequence. A template makes features of the columns."""
+"""Files of sequences in columns, as for CRF++, Wapiti and the tasks of CoNLL: one token per line,
+its columns separated by blanks or tabs, the last one the tag, and an empty line after every
+sequence. A template makes features of the columns."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from svmcut.tables.templates import (
     Column,
     Template,
     default_lines,
-    hashed,
-    hashed_features,
-    known_features,
+    hash_features,
     learn_features,
+    make_hash,
+    number_features,
 )
 
 if TYPE_CHECKING:
@@ -37,18 +37,12 @@ if TYPE_CHECKING:
 _SVM = re.compile(rb"\s*\S+\s+([qs]id:\d+\s+)?(\d+:[-+.\d]\S*\s+)*\d+:[-+.\d]\S*\s*(#|$)")
 _MARK = b"\xef\xbb\xbf"
 _BLOCK_BYTES = 1 << 20
-#: Stands for a tag that is to be found, in files whose other tags are given.
-OPEN = "?"
+#: Marks a tag to predict, in files whose other tags are given.
+UNKNOWN_TAG = "?"
 
 
 def read_template(path: str) -> Template:
-    """The template of a file.
-
-    Raises
-    ------
-    DataError
-        Also where no line gives tokens a feature.
-    """
+    """Return the template of a file; raise DataError, also if no line gives tokens a feature."""
     with open_text(path) as text:
         lines = [line for block in line_blocks(text, _BLOCK_BYTES) for line in block]
     texts = [line.removesuffix(b"\r").decode("utf-8", "surrogateescape") for line in lines]
@@ -69,29 +63,15 @@ def read_conll(
     names: Names | None = None,
     max_memory: float | None = None,
 ) -> Sequences:
-    """All sequences of a file, with the names of their tags and features.
+    """Return all sequences of a file, with the names of their tags and features.
 
-    Parameters
-    ----------
-    path, max_memory
-        As in `svmcut.files.examples.read_examples`.
-    template : Template or None
-        None for `default_lines`.
-    least : int
-        Tokens that a feature needs.
-    hash_bits : int
-        Where above 0, features have hashes below 2^hash_bits in place of names.
-    names : Names or None
-        Those of another file, and its template: other features are left out, and such a tag is
-        below 0.
-        None to learn them.
+    Without a `template`, that of `default_lines` is used. A feature needs `least` tokens; with
+    `hash_bits`, features are hashes below 2^hash_bits instead of names. With the `names` and
+    template of another file, other features are left out, and other tags are below 0. `max_memory`
+    is that of `read_examples`.
 
-    Raises
-    ------
-    DataError
-        With the line, where it has not as many columns as those before; for fewer than two columns,
-        and for a template of more.
-    MemoryLimitError
+    Raises DataError with the line, if its number of columns differs; for fewer than two columns,
+    and for a template that needs more; and MemoryLimitError.
     """
     lines = _Lines(path)
     with open_text(path) as text, explain_memory_errors(lines, _BLOCK_BYTES):
@@ -102,10 +82,10 @@ def read_conll(
         taken = lines.take()
         if names is not None:
             return TestColumns(names).rows_of(taken)
-        return _learnt(taken, template, least, hash_bits)
+        return _learn(taken, template, least, hash_bits)
 
 
-def _learnt(taken: _Taken, template: Template | None, least: int, hash_bits: int) -> Sequences:
+def _learn(taken: _Taken, template: Template | None, least: int, hash_bits: int) -> Sequences:
     path, columns = taken.path, len(taken.columns)
     if columns < 2:
         message = "the lines have one column; expected a word and, last, its tag"
@@ -116,7 +96,7 @@ def _learnt(taken: _Taken, template: Template | None, least: int, hash_bits: int
     known: dict[str, int] = {}
     tokens = taken.columns[:-1], taken.bounds
     if hash_bits:
-        features, d = hashed_features(template, *tokens, hash_bits, least), 1 << hash_bits
+        features, d = hash_features(template, *tokens, hash_bits, least), 1 << hash_bits
     else:
         features, d = learn_features(template, *tokens, known, least), len(known)
     tags = taken.columns[-1]
@@ -129,45 +109,31 @@ def _learnt(taken: _Taken, template: Template | None, least: int, hash_bits: int
 
 
 class TestColumns:
-    """Reads files for a model that was trained on columns.
+    """A reader of files for a model that was trained on columns.
 
-    Parameters
-    ----------
-    names : Names
-        Of the model.
-    unlabelled : bool
-        Whether tags are not looked at.
-    partial : bool
-        Whether tags are given, and `OPEN` stands for those to be found; nothing is measured then.
-
-    Attributes
-    ----------
-    labelled : bool
-        Whether the file that was read last has tags.
-    warnings : list of str
+    With `unlabelled` tags are ignored; with `partial` they are given, except where UNKNOWN_TAG
+    stands, and nothing is measured.
     """
 
     __test__ = False  # for pytest
 
     def __init__(self, names: Names, unlabelled: bool = False, partial: bool = False):
+        #: True if the file that was read last has tags.
         self._names, self.labelled, bits = names, not unlabelled, names.hash_bits
         self._partial = partial
         self._template = Template(names.template)
         known = {name: k for k, name in enumerate(names.attributes)}
-        self._number = hashed(bits) if bits else lambda name: known.get(name, -1)
+        self._number = make_hash(bits) if bits else lambda name: known.get(name, -1)
         self._width = 1 << bits if bits else len(known)
         self._tags = {tag: k for k, tag in enumerate(names.tags)}
         self._unlabelled = unlabelled
         self.warnings: list[str] = []
 
     def stream(self, path: str) -> Iterator[Sequences]:
-        """The sequences of a file, block after block, none of them cut; raises as `read_conll`.
+        """Yield the sequences of a file in blocks of whole ones, at least one each; raise as
+        `read_conll`.
 
-        Yields
-        ------
-        Sequences
-            At least one sequence; tags that the model does not know are below -1, and all are -1
-            where the file has none.
+        Tags that the model does not know are below -1; all are -1 if the file has none.
         """
         lines = _Lines(path)
         with open_text(path) as text, explain_memory_errors(lines, _BLOCK_BYTES):
@@ -180,7 +146,7 @@ class TestColumns:
                 yield self.rows_of(lines.take())
 
     def rows_of(self, taken: _Taken) -> Sequences:
-        """Whole sequences with the model's features."""
+        """Return whole sequences with the model's features."""
         columns, expected = len(taken.columns), self._names.columns
         if columns not in (expected, expected - 1):
             message = Message(
@@ -192,7 +158,7 @@ class TestColumns:
             raise DataError(taken.path, message, taken.first_line)
         labelled = columns == expected and not self._unlabelled
         self.labelled = labelled and not self._partial
-        features = known_features(
+        features = number_features(
             self._template, taken.columns[: expected - 1], taken.bounds, self._number
         )
         tags, others = np.full(len(features), -1, np.int32), {}
@@ -235,12 +201,12 @@ class TestColumns:
             ids = [texts.setdefault(token[k], len(texts)) for token in tokens]
             columns.append(Column(np.array(ids, np.int32), list(texts)))
         bounds = np.cumsum([0, *(len(sequence) for sequence in sequences if len(sequence))])
-        features = known_features(self._template, columns, bounds.astype(np.int64), self._number)
+        features = number_features(self._template, columns, bounds.astype(np.int64), self._number)
         return _rows(features, self._width, "X")
 
     def _check_given(self, last: Column, tags: NDArray[np.int32], source: Source) -> None:
-        """Refuses given tags that the model does not know."""
-        asked = np.array([text == OPEN for text in last.texts])[last.ids]
+        """Raise DataError for given tags that the model does not know."""
+        asked = np.array([text == UNKNOWN_TAG for text in last.texts])[last.ids]
         bad = np.flatnonzero((tags < 0) & ~asked)
         if len(bad):
             shown = last.texts[last.ids[bad[0]]]
@@ -248,13 +214,13 @@ class TestColumns:
                 "the model does not know the tag '{}'; expected one of its own, or {} for one to "
                 "be found",
                 shown,
-                OPEN,
+                UNKNOWN_TAG,
             )
             raise DataError(source.path, message, source.line_of(int(bad[0])))
 
 
 def _rows(features: NDArray[np.int32], d: int, path: str) -> Csr:
-    """Rows of features of 1 each; what stands twice counts twice."""
+    """Return rows with features of value 1; repeated features count twice."""
     there = features >= 0
     columns = features[there]
     return gather_rows(there.sum(axis=1), columns, np.ones(len(columns), np.float32), d, path)
@@ -271,22 +237,14 @@ class _Taken:
         return int(self._places[0])
 
     def source(self) -> Source:
-        """Path and line numbers of the tokens."""
+        """Return path and line numbers of the tokens."""
         skipped = self._places - np.arange(1, len(self._places) + 1)
         changed = np.flatnonzero(np.diff(skipped, prepend=0))
         return Source(self.path, np.column_stack([changed, skipped[changed]]).astype(np.int64))
 
 
 class _Lines:
-    """Tokens of lines, from which whole sequences are taken.
-
-    Attributes
-    ----------
-    bounds : list of int
-        Tokens up to the end of each sequence that is whole.
-    begun : bool
-        Whether sequences were taken.
-    """
+    """The tokens of lines, from which whole sequences are taken."""
 
     def __init__(self, path: str):
         self.path, self.begun = path, False
@@ -300,11 +258,11 @@ class _Lines:
 
     @property
     def nbytes(self) -> int:
-        """Of the arrays of the tokens so far."""
+        """Bytes of the arrays of the tokens so far."""
         return len(self._places) * (8 + 4 * len(self._ids))
 
     def add(self, lines: Sequence[bytes]) -> None:
-        """Takes in lines."""
+        """Add lines."""
         for line in lines:
             self._line += 1
             fields = line.split()
@@ -325,8 +283,8 @@ class _Lines:
         self._number()
 
     def _is_comment(self, line: bytes, fields: list[bytes]) -> bool:
-        """Return whether a line in front of a sequence is a comment of CoNLL-U: it begins with #
-        and is not a token of this file."""
+        """Return whether a line before a sequence is a comment of CoNLL-U: it begins with # and is
+        no token of this file."""
         if not self._open or not fields[0].startswith(b"#"):
             return False
         if not self._count:
@@ -354,18 +312,18 @@ class _Lines:
             self._ids.append(array("i"))
 
     def _number(self) -> None:
-        """Numbers for the texts of the rows."""
+        """Replace the texts of the rows by numbers."""
         for ids, texts, column in zip(self._ids, self._texts, zip(*self._rows)):
             ids.extend(map(texts.__getitem__, column))
         self._rows = []
 
     def end(self) -> None:
-        """The sequence is whole, where it has tokens."""
+        """End the sequence, if it has tokens."""
         if len(self._places) > (self.bounds[-1] if self.bounds else 0):
             self.bounds.append(len(self._places))
 
     def take(self) -> _Taken:
-        """The whole sequences, which are kept here no longer."""
+        """Return the whole sequences and forget them."""
         if not self.bounds:
             raise DataError(self.path, "no examples")
         n, bounds = self.bounds[-1], np.array([0, *self.bounds], np.int64)
@@ -384,7 +342,7 @@ class _Lines:
         return taken
 
     def _renumber(self) -> None:
-        """Forgets the texts of what was taken."""
+        """Forget the texts of sequences that were taken."""
         for k, (ids, texts) in enumerate(zip(self._ids, self._texts)):
             known = list(texts)
             fresh: defaultdict[bytes, int] = defaultdict()

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Files of sequences as CRFsuite takes them: one token a line, ``TAG<tab>ATTRIBUTE<tab>ATTRIBUTE
-...``, and an empty line behind every sequence. An attribute is ``NAME``, whose value is 1, or
-``NAME:VALUE``; within a name ``\:`` is a colon and ``\\`` a backslash. Names twice on a line add
-up. Attributes are numbered as they come, tags as they sort.
+r"""Files of sequences in CRFsuite's format: one token per line, ``TAG<tab>ATTRIBUTE<tab>ATTRIBUTE
+...``, and an empty line after every sequence.
+
+An attribute is ``NAME``, with value 1, or ``NAME:VALUE``; within a name ``\:`` is a colon and
+``\\`` a backslash. Values of a repeated name are added. Attributes are numbered as they come, tags
+in sorted order.
 """
 
 from __future__ import annotations
@@ -27,30 +29,19 @@ _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _SVM = re.compile(rb"\S+(?: +[qs]id:\d+)?(?: +\d+:\S+)+ *(?:#|$)|\S+ +[qs]id:\d+ ")
 _LARGEST = float(np.finfo(np.float32).max)
 _MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put at the front
-#: Tags that a model does not know and that are told apart.
-_MOST_OTHERS = 1 << 16
+#: Different tags unknown to a model that get numbers of their own.
+_MAX_UNKNOWN_TAGS = 1 << 16
 
 
 def read_crfsuite(
     path: str, *, names: Names | None = None, max_memory: float | None = None
 ) -> Sequences:
-    """All sequences of a file, with the names of their tags and attributes.
+    """Return all sequences of a file, with the names of their tags and attributes.
 
-    Parameters
-    ----------
-    path, max_memory
-        As in `svmcut.files.examples.read_examples`.
-    names : Names or None
-        Those of another file: attributes that are none of them are left out, and such a tag is
-        below -1. None to learn them.
-
-    Raises
-    ------
-    DataError
-        Where lines have several words and none a tab, or there are no tokens; with line and column:
-        a value that is no finite float, a backslash in front of anything but ``:`` and ``\\``, a
-        line without a tag.
-    MemoryLimitError
+    With the `names` of another file, other attributes are left out, and other tags are below -1.
+    `max_memory` is that of `read_examples`. Raises DataError if lines have several words and no
+    tab, or there are no tokens, and with line and column for a value that is no finite float, an
+    invalid backslash, and a line without a tag; MemoryLimitError.
     """
     lines = _Lines(path, names)
     with open_text(path) as text, explain_memory_errors(lines, _BLOCK_BYTES):
@@ -63,18 +54,10 @@ def read_crfsuite(
 
 
 def stream_crfsuite(path: str, names: Names, *, unlabelled: bool = False) -> Iterator[Sequences]:
-    """The sequences of a test file, block after block, none of them cut, as `read_crfsuite` with
-    these names.
+    """Yield the sequences of a test file in blocks of whole ones, at least one each; see
+    `read_crfsuite`.
 
-    Parameters
-    ----------
-    unlabelled : bool
-        Whether anything, or nothing, may stand in place of a tag, which is -1 then.
-
-    Yields
-    ------
-    Sequences
-        At least one sequence.
+    With `unlabelled`, any text, or none, may stand in place of a tag, which is -1 then.
     """
     lines, begun = _Lines(path, names, unlabelled), False
     with open_text(path) as text, explain_memory_errors(lines, _BLOCK_BYTES):
@@ -90,13 +73,7 @@ def stream_crfsuite(path: str, names: Names, *, unlabelled: bool = False) -> Ite
 
 
 class _Lines:
-    """Tokens of lines, from which whole sequences are taken.
-
-    Attributes
-    ----------
-    bounds : list of int
-        Tokens up to the end of each sequence that is whole.
-    """
+    """The tokens of lines, from which whole sequences are taken."""
 
     def __init__(self, path: str, names: Names | None, unlabelled: bool = False):
         self.path, self._learns, self._unlabelled = path, names is None, unlabelled
@@ -108,17 +85,18 @@ class _Lines:
         self._column_of: dict[bytes, int] = {}
         self._line, self._text = 0, b""
         self._first, self._tabs, self._several, self._single = b"", False, 0, 0
+        #: Number of tokens up to the end of each whole sequence.
         self.bounds: list[int] = []
         self._places, self._columns, self._values = array("q"), array("i"), array("f")
         self._lengths, self._found = array("q"), array("i")
 
     @property
     def nbytes(self) -> int:
-        """Of the arrays of the tokens so far."""
+        """Bytes of the arrays of the tokens so far."""
         return 8 * (len(self._columns) + len(self._places)) + 12 * len(self._found)
 
     def add(self, lines: list[bytes]) -> None:
-        """Takes in lines."""
+        """Add lines."""
         column_of = self._column_of
         tag_of = self._tag_of
         columns = self._columns
@@ -152,10 +130,10 @@ class _Lines:
             self._places.append(self._line)
 
     def check_text(self) -> None:
-        """Refuses a text of several words a line without a tab in any, which is another format's;
-        says which it may be.
+        """Refuse text of several words per line and no tab, which is another format; name that if
+        possible.
 
-        Lines of a tag alone are tokens without attributes.
+        Lines of only a tag are tokens without attributes.
         """
         if self._tabs or not self._first:
             return
@@ -171,12 +149,12 @@ class _Lines:
         raise DataError(self.path, Message("no line has a tab; {}", what))
 
     def end(self) -> None:
-        """The sequence is whole, where it has tokens."""
+        """End the sequence, if it has tokens."""
         if len(self._found) > (self.bounds[-1] if self.bounds else 0):
             self.bounds.append(len(self._found))
 
     def take(self, named: bool = False) -> Sequences:
-        """The whole sequences, which are kept here no longer."""
+        """Return the whole sequences and forget them."""
         if not self.bounds:
             raise DataError(self.path, "no examples")
         n, bounds = self.bounds[-1], np.array([0, *self.bounds])
@@ -206,7 +184,7 @@ class _Lines:
         return Sequences(X, bounds, tags, source, names=names, others=tuple(self._others))
 
     def _tag(self, word: bytes) -> int:
-        """The number of a tag that is met for the first time."""
+        """Return the number of a tag seen for the first time."""
         if self._unlabelled:
             return -1
         if not word.strip():
@@ -218,15 +196,15 @@ class _Lines:
         text = _ESCAPED.sub(rb"\1", word).decode("utf-8", "surrogateescape")
         tags = self._tags
         number = tags.setdefault(text, len(tags)) if self._learns else tags.get(text, -1)
-        if number < 0 and (text in self._others or len(self._others) < _MOST_OTHERS):
+        if number < 0 and (text in self._others or len(self._others) < _MAX_UNKNOWN_TAGS):
             number = self._others.setdefault(text, -2 - len(self._others))
         if number != -1:
             self._tag_of[word] = number
         return number
 
     def _attribute(self, field: bytes) -> tuple[int, float]:
-        """The column and value of what is met for the first time, or has a value; -1 for no
-        column."""
+        """Return the column, -1 for none, and the value of an attribute that is new or has a
+        value."""
         if not field:
             return -1, 0.0
         name, colon, text = field.partition(b":")

@@ -18,27 +18,27 @@ from svmcut.files.text import MEGABYTE
 from svmcut.spec.entries import CLASSES, NUMBERS, SETS
 from svmcut.spec.spellings import nearest
 from svmcut.tables import reading
-from svmcut.tables.columns import Category, Number, Placed, Text, Unused
+from svmcut.tables.columns import Category, Number, PlacedColumn, Text, Unused
 from svmcut.tables.encoding import Encoding, Rows, encode
-from svmcut.tables.gathering import Column, Reread, Undecided, refusal_of
+from svmcut.tables.gathering import Column, Reread, Undecided, undecided_error
 from svmcut.tables.labels import (
     LabelSets,
     Names,
-    known_labels,
-    labels_of,
-    queries_of,
-    set_names,
+    number_known_labels,
+    number_labels,
+    number_queries,
+    number_set_names,
 )
 from svmcut.tables.options import TableOptions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Bytes of blocks that are read, at most, and of a row beside its features while it is trained on.
-_READING, _OF_ROW = 128_000_000, 120
+#: Most bytes of blocks being read, and bytes of a row, without features, in training.
+_MAX_BLOCK_BYTES, _ROW_BYTES = 128_000_000, 120
 #: Roles of columns without features.
 LABEL, GROUP, WEIGHT, DROPPED, EMPTY = "label", "group", "weight", "dropped", "empty"
-#: What the columns are that an option names.
+#: Roles of columns by the option that names them.
 _ROLES = {
     "label": LABEL,
     "group": GROUP,
@@ -48,7 +48,7 @@ _ROLES = {
     "drop": DROPPED,
     "columns": "open",
 }
-_LIKELY = (
+_LIKELY_LABELS = (
     *("label", "class", "target", "y", "category", "species", "outcome", "sentiment", "survived"),
     *("churn", "spam", "default", "diagnosis", "quality", "result"),
 )
@@ -61,36 +61,18 @@ def read_encoded(
     kind: str = CLASSES,
     max_memory: float | None = None,
 ) -> Any:
-    """The examples of a table, whose features are fitted to all of its rows.
+    """Return the examples of a table, with features fitted to all rows; their `table` is the Rows
+    they were made of.
 
-    Parameters
-    ----------
-    path : str
-        ``-`` for standard input.
-    input : str
-        As in `svmcut.tables.reading.open_table`.
-    kind : str
-        What labels are: CLASSES, NUMBERS or SETS.
-    max_memory : float, optional
-        In MB (10^6 bytes), for what is gathered and the rows made of it.
-
-    Returns
-    -------
-    Examples or MultilabelExamples
-        With ``table``, the Rows they were made of.
-
-    Raises
-    ------
-    UsageError
-        Where options name no label, or columns that are not there.
-    DataError
-        With row and column, for what the table should not hold.
+    `kind` is CLASSES, NUMBERS or SETS, the kind of labels; `max_memory` limits the gathered cells
+    and the rows, in MB (10^6 bytes). Raises UsageError if options name no label, or columns that do
+    not exist; DataError with row and column for invalid content.
     """
     names: set[str] = set()
     while True:
         try:
             with reading.open_table(path, input) as table:
-                text = _of_text(options, input)
+                text = _with_text_roles(options, input)
                 return _Training(path, table, text, kind, names, input).read(max_memory)
         except Reread as again:
             if again.name in names or not is_file(path):
@@ -100,14 +82,14 @@ def read_encoded(
             names.add(again.name)
 
 
-def examples_of(frame: Any, options: TableOptions, kind: str = CLASSES) -> Any:
-    """As `read_encoded`, of a DataFrame."""
+def encode_frame(frame: Any, options: TableOptions, kind: str = CLASSES) -> Any:
+    """Return the examples of a DataFrame, as `read_encoded`."""
     return _Training(
         "the table", reading.open_frame(frame), options, kind, frozenset(), "arrow"
     ).read()
 
 
-def _of_text(options: TableOptions, input: str) -> TableOptions:
+def _with_text_roles(options: TableOptions, input: str) -> TableOptions:
     if input != "text":
         return options
     from svmcut.base.records import replace
@@ -115,13 +97,10 @@ def _of_text(options: TableOptions, input: str) -> TableOptions:
     return replace(options, label=reading.LABEL, text=(reading.TEXT,))
 
 
-def roles_of(names: list[str], options: TableOptions, path: str) -> dict[str, str]:
-    """Return the kind of every column: a role without features, "text", "names", or "open".
+def assign_roles(names: list[str], options: TableOptions, path: str) -> dict[str, str]:
+    """Return the role of every column: one without features, "text", "names", or "open".
 
-    Raises
-    ------
-    UsageError
-        For columns that are not there, and those that two options name.
+    Raises UsageError for columns that do not exist, and for those that two options name.
     """
     roles: dict[str, str] = {}
     for option, role in _ROLES.items():
@@ -133,7 +112,7 @@ def roles_of(names: list[str], options: TableOptions, path: str) -> dict[str, st
                     Parameter(option),
                     column,
                     path,
-                    _meant(column, names),
+                    _suggest_column(column, names),
                 )
             if column in roles and option != "columns":
                 raise UsageError("'{}' has two uses; leave it out of {}", column, Parameter(option))
@@ -143,34 +122,34 @@ def roles_of(names: list[str], options: TableOptions, path: str) -> dict[str, st
 
 
 def check_label(names: list[str], options: TableOptions, path: str) -> None:
-    """Refuses, as a UsageError with the likely one, a table whose label nobody named."""
+    """Raise UsageError with the likely label for a table without a named one."""
     if options.label is not None:
         return
-    likely = next((name for name in names if name.lower() in _LIKELY), names[-1])
+    likely = next((name for name in names if name.lower() in _LIKELY_LABELS), names[-1])
     raise UsageError(
-        "{} has the columns {}; name the label as in {label=}", path, _some(names), likely
+        "{} has the columns {}; name the label as in {label=}", path, _list_some(names), likely
     )
 
 
-def _meant(column: str, names: list[str]) -> str:
+def _suggest_column(column: str, names: list[str]) -> str:
     folded = {name.strip().lower(): name for name in names}
     if near := folded.get(column.strip().lower()) or nearest(column, names, 0.75):
         return f"did you mean '{near}'?"
-    return f"expected one of {_some(names)}"
+    return f"expected one of {_list_some(names)}"
 
 
-def _some(names: list[str], most: int = 20) -> str:
+def _list_some(names: list[str], most: int = 20) -> str:
     return join_names([*names[:most], f"{len(names) - most} more"] if len(names) > most else names)
 
 
 class TrainingTable(NamedTuple):
-    """How a task reads a training table: as `read_encoded`, with these options."""
+    """A reader of training tables with these options."""
 
     options: TableOptions
     input: str
 
     def read(self, path: str, kind: str, max_memory: float | None = None) -> Any:
-        """The examples of a file."""
+        """Return the examples of a file; see `read_encoded`."""
         return read_encoded(path, self.input, self.options, kind, max_memory)
 
 
@@ -189,7 +168,7 @@ class _Training:
         self._path, self._table, self._options, self._kind = path, table, options, kind
         self._format = format
         check_label(table.names, options, path)
-        roles = roles_of(table.names, options, path)
+        roles = assign_roles(table.names, options, path)
         self._roles = {name: "names" if name in names else role for name, role in roles.items()}
         self._columns = {
             name: Column(path, name, role, options)
@@ -204,7 +183,7 @@ class _Training:
         self._weights = Column(path, str(options.weight_column), "open", options)
 
     def read(self, max_memory: float | None = None) -> Any:
-        """The examples."""
+        """Return the examples."""
         takers = {LABEL: self._labels, GROUP: self._groups, WEIGHT: self._weights}
         rows = 0
         for batch in self._table.batches:
@@ -219,15 +198,15 @@ class _Training:
         return self._examples(rows)
 
     def _check(self, rows: int, max_memory: float | None) -> None:
-        """Refuses what is about to take more: gathered cells, once more where they are joined,
-        blocks that are read, examples, and what training has of every row."""
+        """Raise MemoryLimitError if more memory is about to be needed: for gathered cells, twice
+        while they are joined, blocks being read, examples, and training."""
         if max_memory is None:
             return
         columns = self._columns.values()
         gathered = sum(column.nbytes for column in columns) + self._weights.nbytes
         gathered += self._labels.nbytes + self._groups.nbytes
         entries = sum(column.entries for column in columns)
-        need = 2 * gathered + min(gathered, _READING) + 16 * entries + _OF_ROW * rows
+        need = 2 * gathered + min(gathered, _MAX_BLOCK_BYTES) + 16 * entries + _ROW_BYTES * rows
         if need > max_memory * MEGABYTE:
             raise MemoryLimitError(
                 "{}: the rows take more than {:g} MB, the limit; raise {max_memory}, or leave rows "
@@ -245,7 +224,7 @@ class _Training:
             except Undecided as fault:
                 undecided.append(fault)
         if undecided:
-            raise refusal_of(undecided)
+            raise undecided_error(undecided)
         empty = [name for name, cells in gathered.items() if _is_empty(cells)]
         for name in empty:
             if self._roles[name] == "text":
@@ -259,26 +238,26 @@ class _Training:
             for name, role in self._roles.items()
             if name in empty or role in (LABEL, GROUP, WEIGHT, DROPPED)
         )
-        labels, words = self._labelled()
+        labels, words = self._take_labels()
         frame = Encoding((), unused, words, self._format)
         own = list(gathered), list(gathered.values()), self._options, frame
         table = Rows(self._path, *own)
         X, source = table.features(), Source(self._path)
-        weights = self._weighed() if self._options.weight_column else None
+        weights = self._take_weights() if self._options.weight_column else None
         if self._kind == SETS:
             names, indptr, places = labels
             return MultilabelExamples(X, names, indptr, places, source, weights, table)
-        qid = queries_of(self._groups) if self._options.group else None
+        qid = number_queries(self._groups) if self._options.group else None
         return Examples(X, labels, qid, weights, source, table)
 
-    def _labelled(self) -> tuple[Any, tuple[str, ...]]:
+    def _take_labels(self) -> tuple[Any, tuple[str, ...]]:
         if self._kind != SETS:
-            return labels_of(self._labels, self._kind == NUMBERS)
+            return number_labels(self._labels, self._kind == NUMBERS)
         indptr, ids, texts = self._labels.take()
-        numbers, words = set_names(texts)
-        return _sets(indptr, numbers[ids]), words
+        numbers, words = number_set_names(texts)
+        return _normalise_sets(indptr, numbers[ids]), words
 
-    def _weighed(self) -> NDArray[np.float64]:
+    def _take_weights(self) -> NDArray[np.float64]:
         name = str(self._options.weight_column)
         cells = self._weights.take()
         values = getattr(cells, "values", np.full(1, np.nan))
@@ -295,8 +274,9 @@ def _is_empty(cells: Any) -> bool:
     return bool((cells.ids == -1).all()) if hasattr(cells, "ids") else np.isnan(cells.values).all()
 
 
-def _sets(indptr: NDArray, numbers: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """Names, and labels that rise within a row, each once."""
+def _normalise_sets(indptr: NDArray, numbers: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    """Return sorted labels, and the places of every row's labels, increasing and without
+    duplicates."""
     names, places = np.unique(numbers, return_inverse=True)
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     pairs = np.unique(np.column_stack([rows, places.ravel()]), axis=0)
@@ -306,33 +286,24 @@ def _sets(indptr: NDArray, numbers: NDArray) -> tuple[NDArray, NDArray, NDArray]
 
 
 class TestTable:
-    """A table that a model predicts, which has an encoding.
-
-    Attributes
-    ----------
-    labelled : bool
-        Whether it has a column of labels, once it is opened.
-    warnings : list of str
-    """
+    """A reader of tables that a model with an encoding predicts."""
 
     __test__ = False
 
     def __init__(self, encoding: Encoding, input: str | None = None):
         self._encoding, self._input = encoding, input
+        #: True if the table that was opened last has a column of labels.
         self.labelled = True
         self.warnings: list[str] = []
 
     def read(self, path: str, kind: str, max_memory: float | None = None) -> Any:
-        """All examples of a file at once."""
+        """Return all examples of a file."""
         return join_examples([*self.stream(path, kind)])
 
     def stream(self, path: Any, kind: str, unlabelled: bool = False) -> Iterator[Any]:
-        """The examples of a file, or of a DataFrame, block after block.
+        """Yield the examples of a file, or of a DataFrame, in blocks.
 
-        Raises
-        ------
-        DataError
-            Where a column of the model is missing, and as `read_encoded`.
+        Raises DataError if a column of the model is missing, and as `read_encoded`.
         """
         if not isinstance(path, str):
             yield from self.blocks("the table", reading.open_frame(path), kind, unlabelled)
@@ -342,16 +313,16 @@ class TestTable:
             yield from self.blocks(path, table, kind, unlabelled)
 
     def blocks(self, path: str, table: Any, kind: str, unlabelled: bool) -> Iterator[Any]:
-        """The examples of a table that is open, as `stream`."""
+        """Yield the examples of an open table, as `stream`."""
         places = {name: k for k, name in enumerate(table.names)}
         wanted = [column.name for column in self._encoding.columns]
         if missing := [name for name in wanted if name not in places]:
             message = "no column '{}', which the model was trained on; the table has {}"
-            raise DataError(path, Message(message, missing[0], _some(table.names)))
+            raise DataError(path, Message(message, missing[0], _list_some(table.names)))
         known = {*wanted, *(unused.name for unused in self._encoding.unused)}
         if extra := [name for name in table.names if name not in known]:
             message = "{}: the model does not know the columns {}, which are left out"
-            self.warnings.append(Message(message, path, _some(extra)))
+            self.warnings.append(Message(message, path, _list_some(extra)))
         reader = _Blocks(path, self._encoding, places, kind)
         self.labelled = reader.labelled
         reader.labelled &= not unlabelled
@@ -365,7 +336,7 @@ class TestTable:
 
 
 class _Blocks:
-    """Batches of a test table as examples."""
+    """A converter of the batches of a test table into examples."""
 
     def __init__(self, path: str, encoding: Encoding, places: dict[str, int], kind: str):
         self._path, self._encoding, self._places, self._kind = path, encoding, places, kind
@@ -376,11 +347,11 @@ class _Blocks:
             LabelSets(path, str(label), words) if kind == SETS else Names(path, str(label), words)
         )
         self._groups = Names(path, str(group)) if group in places else None
-        self._columns = [_tester(path, column) for column in encoding.columns]
-        self._placed = [Placed(column) for column in encoding.columns]
+        self._columns = [_make_column(path, column) for column in encoding.columns]
+        self._placed = [PlacedColumn(column) for column in encoding.columns]
 
     def block(self, batch: list[Any], before: int) -> Any:
-        """The rows of a batch behind so many others."""
+        """Return the rows of a batch that comes after `before` others."""
         n = len(batch[0])
         gathered = []
         for column in self._columns:
@@ -392,42 +363,42 @@ class _Blocks:
         if self.labelled:
             self._labels.add(self._cells(batch, str(self._encoding.role(LABEL))))
         if self._kind == SETS:
-            return MultilabelExamples(X, *self._known_sets(n), source)
-        y = self._known(n)
+            return MultilabelExamples(X, *self._read_label_sets(n), source)
+        y = self._read_labels(n)
         qid = None
         if self._groups is not None:
             self._groups.add(self._cells(batch, self._groups.name))
-            qid = queries_of(self._groups)[before:]
+            qid = number_queries(self._groups)[before:]
         return Examples(X, y, qid, None, source)
 
     def _cells(self, batch: list[Any], name: str) -> Any:
         return reading.read_cells(self._path, name, batch[self._places[name]])
 
-    def _known(self, n: int) -> NDArray[np.float64]:
+    def _read_labels(self, n: int) -> NDArray[np.float64]:
         if not self.labelled:
             return np.zeros(n)
-        return known_labels(self._labels, self._encoding.words, self._kind)
+        return number_known_labels(self._labels, self._encoding.words, self._kind)
 
-    def _known_sets(self, n: int) -> tuple[NDArray, NDArray, NDArray]:
+    def _read_label_sets(self, n: int) -> tuple[NDArray, NDArray, NDArray]:
         if not self.labelled:
             return np.zeros(0, np.int64), np.zeros(n + 1, np.int64), np.zeros(0, np.int32)
         indptr, ids, texts = self._labels.take()
         if self._encoding.words:
-            return _sets(indptr, np.maximum(ids, -1).astype(np.int64) + 1)
-        numbers, words = set_names(texts)
+            return _normalise_sets(indptr, np.maximum(ids, -1).astype(np.int64) + 1)
+        numbers, words = number_set_names(texts)
         if words:
             message = "column '{}' holds names of labels, the model knows numbers"
             raise DataError(self._path, Message(message, self._encoding.role(LABEL)))
-        return _sets(indptr, numbers[ids])
+        return _normalise_sets(indptr, numbers[ids])
 
 
-def _tester(path: str, column: Any) -> Column:
+def _make_column(path: str, column: Any) -> Column:
     role = {Text: "text", Category: "names", Number: "open"}[type(column)]
     return Column(path, column.name, role, TableOptions(), column)
 
 
 def join_examples(blocks: list[Any]) -> Any:
-    """Blocks of one table as one."""
+    """Concatenate blocks of one table."""
     first = blocks[0]
     if len(blocks) == 1:
         return first
@@ -436,7 +407,7 @@ def join_examples(blocks: list[Any]) -> Any:
         lengths = np.concatenate([np.diff(block.indptr) for block in blocks])
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         labels = np.concatenate([block.names[block.labels] for block in blocks])
-        return MultilabelExamples(X, *_sets(indptr, labels), first.source)
+        return MultilabelExamples(X, *_normalise_sets(indptr, labels), first.source)
     y = np.concatenate([block.y for block in blocks])
     qid = None if first.qid is None else np.concatenate([block.qid for block in blocks])
     return Examples(X, y, qid, None, first.source)

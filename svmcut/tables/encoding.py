@@ -11,7 +11,7 @@ from svmcut.base.messages import Message, escape
 from svmcut.base.records import record, replace
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Csr, stack_rows
-from svmcut.tables.columns import FITS, Fitted, Gathered, Placed, Text, Unused
+from svmcut.tables.columns import FITS, Fitted, Gathered, PlacedColumn, Text, Unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,30 +20,22 @@ if TYPE_CHECKING:
 
     from svmcut.tables.options import TableOptions
 
-#: Values of dense columns of rows that are encoded at once, which stay in the cache.
+#: Values of dense columns that are encoded at once; they fit in the cache.
 _BLOCK = 1 << 18
-_MOST_FEATURES = 2**31 - 2
+_MAX_FEATURES = 2**31 - 2
 
 
 @record(eq=False)
 class Encoding:
-    """The part of its training table that a model keeps.
+    """The part of a training table that a model keeps."""
 
-    Attributes
-    ----------
-    columns : tuple of Number, Category or Text
-        In the order of their features.
-    unused : tuple of Unused
-        Columns of the training table that give no features.
-    words : tuple of str
-        Names of the labels 1, 2, ...; none where labels are numbers.
-    format : str
-        What the training table was written as, one of svmcut.spec.catalog.TABLES.
-    """
-
+    #: Fitted columns in the order of their features.
     columns: tuple[Fitted, ...] = ()
+    #: Columns of the training table without features.
     unused: tuple[Unused, ...] = ()
+    #: Names of the labels 1, 2, ...; none if labels are numbers.
     words: tuple[str, ...] = ()
+    #: Input format of the training table, one of svmcut.spec.catalog.TABLES.
     format: str = "csv"
 
     @property
@@ -51,50 +43,42 @@ class Encoding:
         return sum(column.width for column in self.columns)
 
     def role(self, role: str) -> str | None:
-        """The column of this role among those without features."""
+        """Return the name of the column with this role; None without one."""
         return next((column.name for column in self.unused if column.role == role), None)
 
     def features(self) -> list[str]:
-        """A name of every feature; words of the only column are their own names."""
+        """Return the name of every feature; words of an only column are their own names."""
         if len(self.columns) == 1 and isinstance(self.columns[0], Text):
             column = self.columns[0]
             return column.features() if column.hash_bits is not None else [*column.terms]
         return [name for column in self.columns for name in column.features()]
 
     def document(self) -> list[dict[str, Any]]:
-        """One entry a column: its name, what it became, and how many features it has."""
+        """Return the name, the description and the number of features of every column."""
         return [
-            {"name": column.name, "became": column.told(), "features": column.width}
+            {"name": column.name, "became": column.describe(), "features": column.width}
             for column in self.columns
         ] + [{"name": one.name, "became": one.role, "features": 0} for one in self.unused]
 
-    def told(self) -> str:
-        """In one line what the columns became, the first of each kind by name."""
+    def describe(self) -> str:
+        """Return one line about all columns, with the first names of each kind."""
         by_kind: dict[str, list[str]] = {}
         for column in self.columns:
-            by_kind.setdefault(column.told(), []).append(column.name)
-        return "; ".join(f"{escape(_several(names))}: {what}" for what, names in by_kind.items())
+            by_kind.setdefault(column.describe(), []).append(column.name)
+        return "; ".join(f"{escape(_list_some(names))}: {what}" for what, names in by_kind.items())
 
 
-def _several(names: list[str], most: int = 4) -> str:
+def _list_some(names: list[str], most: int = 4) -> str:
     if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} others"
 
 
 class Rows:
-    """Gathered columns of rows, which may be fitted to any of them.
+    """Gathered columns of rows, which can be fitted to any of the rows.
 
-    Parameters
-    ----------
-    path : str
-        For messages.
-    names : list of str
-    gathered : list of Values, Codes or Counts
-        One a name, of the same rows.
-    options : TableOptions
-    encoding : Encoding
-        Of the columns without features, and the words of labels.
+    `gathered` has the cells of each name; `encoding` has the columns without features and the words
+    of labels; `path` is for messages.
     """
 
     def __init__(
@@ -107,67 +91,59 @@ class Rows:
     ):
         self.path, self._names, self._gathered = path, names, gathered
         self._options, self._frame = options, encoding
-        self._fitted: list[Placed] | None = None
+        self._fitted: list[PlacedColumn] | None = None
 
     def take(self, rows: NDArray[np.int64]) -> Rows:
-        """Some of the rows, fitted to themselves."""
+        """Return some of the rows, fitted to themselves."""
         taken = [gathered.take(rows) for gathered in self._gathered]
         return Rows(self.path, self._names, taken, self._options, self._frame)
 
     def contents(self) -> Iterator[Any]:
-        """Return names of columns and labels, and the cells that any of the rows may be
-        fitted to."""
+        """Yield the names of columns and labels, and the cells."""
         unused = [(column.name, column.role) for column in self._frame.unused]
         yield (self._names, unused, self._frame.words)
         for gathered in self._gathered:
             yield from gathered
 
     def split(self, train: NDArray[np.int64], held: NDArray[np.int64]) -> tuple[Rows, Csr, Csr]:
-        """Some of the rows, their features, and those of others by what is fitted to the first."""
+        """Return some of the rows, their features, and the features of others as fitted to the
+        first."""
         own = self.take(train)
         other = self.take(held)
         return own, own.features(), other.features(own)
 
     @property
     def encoding(self) -> Encoding:
-        """Fitted to these rows."""
-        columns = tuple(placed.column for placed in self._placed())
+        """The encoding fitted to these rows."""
+        columns = tuple(placed.column for placed in self._fit_columns())
         return replace(self._frame, columns=columns)
 
     def features(self, fitted: Rows | None = None) -> Csr:
-        """The rows, by what is fitted to others or to themselves.
-
-        Raises
-        ------
-        DataError
-            For values beyond float32.
-        """
-        columns = (fitted or self)._placed()
+        """Return the features of the rows as fitted to others or to themselves; raise as
+        `encode`."""
+        columns = (fitted or self)._fit_columns()
         return encode(self.path, columns, self._gathered)
 
-    def _placed(self) -> list[Placed]:
+    def _fit_columns(self) -> list[PlacedColumn]:
         if self._fitted is None:
             pairs = zip(self._names, self._gathered, strict=True)
             self._fitted = [FITS[type(cells)](name, cells, self._options) for name, cells in pairs]
         return self._fitted
 
 
-def encode(path: str, columns: list[Placed], gathered: list[Gathered]) -> Csr:
-    """Rows of gathered columns as features of fitted ones.
+def encode(path: str, columns: list[PlacedColumn], gathered: list[Gathered]) -> Csr:
+    """Return gathered columns as features of fitted columns.
 
-    Raises
-    ------
-    DataError
-        For more features than there may be, and for values beyond float32.
+    Raises DataError for too many features and for values beyond float32.
     """
     first, told = 0, []
     for (column, places), cells in zip(columns, gathered, strict=True):
         told.append(column.encoder(cells, first, places))
         first += column.width
-    if first > _MOST_FEATURES:
+    if first > _MAX_FEATURES:
         message = "{:,} features; expected at most {:,}"
-        raise DataError(path, Message(message, first, _MOST_FEATURES))
-    n = _length(gathered[0]) if gathered else 0
+        raise DataError(path, Message(message, first, _MAX_FEATURES))
+    n = _count_rows(gathered[0]) if gathered else 0
     step, parts = max(64, _BLOCK // max(1, len(told))), []
     for start in range(0, max(n, 1), step):
         indptr, indices, data = native.rows(told, start, min(n, start + step))
@@ -184,5 +160,5 @@ def encode(path: str, columns: list[Placed], gathered: list[Gathered]) -> Csr:
     return X
 
 
-def _length(gathered: Any) -> int:
+def _count_rows(gathered: Any) -> int:
     return len(gathered.ends) - 1 if hasattr(gathered, "ends") else len(gathered[0])

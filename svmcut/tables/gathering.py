@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gathers the columns of a table batch after batch, as they are to be fitted or as a model knows
+"""Columns of a table, gathered batch after batch before they are fitted, or as a model knows
 them."""
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from svmcut.tables.cells import (
     Numbers,
     Sets,
     Texts,
-    as_texts,
-    dates,
-    number_of,
+    dates_message,
+    parse_number,
+    to_texts,
 )
 from svmcut.tables.columns import Category, Codes, Counts, Fitted, Gathered, Number, Text, Values
 
@@ -33,36 +33,31 @@ if TYPE_CHECKING:
 
     from svmcut.tables.options import TableOptions
 
-#: Different names of a column of categories that nobody named: so many where each stands in two
-#: rows, and more where in five.
-FEW, SHARE, MOST = 20, 5, 1000
+#: Most names of a column that becomes categories unasked: the first if there are two rows per
+#: name, the last if there are five.
+MAX_FEW_CATEGORIES, ROWS_PER_CATEGORY, MAX_CATEGORIES = 20, 5, 1000
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ]\d{1,2}:\d{2}.*)?")
 _COMMA = re.compile(rb"[-+]?\d[\d.]*(,\d+)?")
 _TRUE = {b"true": 1.0, b"false": 0.0}
-#: Texts of a column that are looked at, and columns that a refusal shows.
-_LOOKED_AT, _SHOWN = 1000, 6
+#: Texts of a column that are examined, and columns that a message lists.
+_MAX_EXAMINED, _MAX_SHOWN = 1000, 6
 
 
-#: What texts of a column may be that nobody named.
+#: Kinds of a column of texts that no option names.
 BOOLEANS, NAMES = "booleans", "names"
 
 
-def kind_of_texts(path: str, name: str, n: int, texts: list[bytes]) -> str:
-    """BOOLEANS or NAMES, of a column of n rows with these different texts.
-
-    Raises
-    ------
-    DataError
-        Where they are too many.
-    """
+def classify_texts(path: str, name: str, n: int, texts: list[bytes]) -> str:
+    """Return BOOLEANS or NAMES for a column of n rows with these different texts; raise Undecided
+    if they are too many."""
     K, first = len(texts), texts[0].decode("utf-8", "backslashreplace")[:40] if texts else ""
     if all(text.lower() in _TRUE for text in texts):
         return BOOLEANS
-    if max(min(FEW, (n + 1) // 2), min(MOST, n // SHARE)) >= K:
+    if max(min(MAX_FEW_CATEGORIES, (n + 1) // 2), min(MAX_CATEGORIES, n // ROWS_PER_CATEGORY)) >= K:
         return NAMES
     if _DATE.fullmatch(first):
-        raise Undecided(path, name, Message("dates, such as '{}'", first), dates(name))
-    values = [number_of(text) for text in texts[:_LOOKED_AT]]
+        raise Undecided(path, name, Message("dates, such as '{}'", first), dates_message(name))
+    values = [parse_number(text) for text in texts[:_MAX_EXAMINED]]
     others = [text for text, value in zip(texts, values) if value != value]
     if others and 2 * len(others) <= len(values):
         other = others[0].decode("utf-8", "backslashreplace")[:40]
@@ -72,7 +67,7 @@ def kind_of_texts(path: str, name: str, n: int, texts: list[bytes]) -> str:
         )
         short = Message("numbers and '{}'", other)
         raise Undecided(path, name, short, Message(message, name, other, name))
-    if all(_COMMA.fullmatch(text) for text in texts[:_LOOKED_AT]):
+    if all(_COMMA.fullmatch(text) for text in texts[:_MAX_EXAMINED]):
         message = "column '{}' holds numbers with a decimal comma, such as '{}'; write points"
         short = Message("decimal commas, such as '{}'", first)
         raise Undecided(path, name, short, Message(message, name, first))
@@ -86,27 +81,20 @@ def kind_of_texts(path: str, name: str, n: int, texts: list[bytes]) -> str:
 
 
 class Undecided(DataError):
-    """A column that can be no feature as it is, unless an option says how.
-
-    Attributes
-    ----------
-    name : str
-    short : Message
-        What it holds.
-    worded : bool
-        Whether its cells have several words.
-    """
+    """A column that cannot become features unless an option says how."""
 
     def __init__(self, path: str, name: str, short: Message, told: Message, worded: bool = False):
         super().__init__(path, told)
+        #: True if its cells have several words.
+        #: Description of its cells.
         self.name, self.short, self.worded, self._told = name, short, worded, told
 
     def __reduce__(self):
         return type(self), (self.path, self.name, self.short, self._told, self.worded)
 
 
-def refusal_of(faults: Sequence[Undecided]) -> DataError:
-    """One refusal of all such columns of a table, with options that take and leave them."""
+def undecided_error(faults: Sequence[Undecided]) -> DataError:
+    """Return one error for all such columns of a table, with options that take or drop them."""
     if len(faults) == 1:
         return faults[0]
     held = [Message("'{}' ({})", fault.name, fault.short) for fault in faults]
@@ -115,15 +103,15 @@ def refusal_of(faults: Sequence[Undecided]) -> DataError:
     ways = [Message("{drop=}", NameGroup(rest))] if rest else []
     ways += [Message("{text=}", NameGroup(texts))] if texts else []
     message = "{} columns are neither numbers nor categories: {}{}; give {}{}"
-    more = [Message(", {}", one) for one in held[1:_SHOWN]]
-    more += [Message(" and {} more", len(held) - _SHOWN)] if len(held) > _SHOWN else []
+    more = [Message(", {}", one) for one in held[1:_MAX_SHOWN]]
+    more += [Message(" and {} more", len(held) - _MAX_SHOWN)] if len(held) > _MAX_SHOWN else []
     tail = Message("{}" * len(more), *more)
     last = Message(" {}", ways[1]) if len(ways) > 1 else ""
     return DataError(faults[0].path, Message(message, len(faults), held[0], tail, ways[0], last))
 
 
 class Reread(Exception):
-    """A column that began with numbers has texts too: the table is to be read with it as names."""
+    """A column that began with numbers has texts too: the table is read again with it as names."""
 
     def __init__(self, name: str, row: int, cell: str):
         super().__init__(name)
@@ -131,15 +119,10 @@ class Reread(Exception):
 
 
 class Column:
-    """One column, while it is gathered.
+    """A column while it is gathered.
 
-    Parameters
-    ----------
-    path, name : str
-    role : str
-        "text", "names", or "open" where the cells decide.
-    known : Number, Category, Text or None
-        As a model has it; None to learn it.
+    `role` is "text", "names", or "open" if the cells decide; `known` is the column of a model, None
+    to learn it.
     """
 
     def __init__(
@@ -160,65 +143,56 @@ class Column:
         else:
             terms = known.values if isinstance(known, Category) else ()
         words = Words(-1 if bits is None or self.role != "text" else bits)
-        listed = Texts.of([term.encode() for term in terms])
+        listed = Texts.from_list([term.encode() for term in terms])
         words.cells(listed.text, listed.offsets, None, True)
         return words
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what is gathered, but for the texts of different words."""
+        """Bytes of the gathered cells, without the texts of different words."""
         parts = [*self._values, *self._ids, *(part for parts in self._counts for part in parts)]
         return sum(part.nbytes for part in parts)
 
     @property
     def entries(self) -> int:
-        """About how many features of rows come of it."""
+        """Approximate number of entries in the rows."""
         if self.role == "text":
             return sum(len(ids) for _, ids, _ in self._counts)
         return sum(len(part) for part in (*self._values, *self._ids))
 
     def add(self, cells: Cells) -> None:
-        """Takes in the next rows.
+        """Add the next rows.
 
-        Raises
-        ------
-        DataError
-            With row and column, for what the column cannot hold.
-        Reread
-            Where an open column turns out not to hold numbers after rows that were.
+        Raises DataError with row and column for an invalid cell, and Reread if an open column has
+        texts after rows of numbers.
         """
         try:
             if self.role == "text":
-                self._add_text(as_texts(cells, self.name, self.path))
+                self._add_text(to_texts(cells, self.name, self.path))
             elif self.role == "names":
-                self._add_names(as_texts(cells, self.name, self.path))
+                self._add_names(to_texts(cells, self.name, self.path))
             else:
                 self._add_numbers(cells)
         except CellFault as fault:
-            raise self._refused(fault, cells) from None
+            raise self._cell_error(fault, cells) from None
         self._rows += len(cells)
 
     def take(self) -> Gathered:
-        """Return the cells gathered since the last time, or all of an open column.
+        """Return the cells gathered since the last call, or all of an open column; raise Undecided
+        if no option names its texts."""
+        cells = self.join_cells()
+        return self._decide_kind(cells) if self.role == "open" and self._ids else cells
 
-        Raises
-        ------
-        DataError
-            For texts that nobody named.
-        """
-        cells = self.gathered()
-        return self._decided(cells) if self.role == "open" and self._ids else cells
-
-    def gathered(self) -> Any:
-        """As take, where texts that nobody named are names."""
+    def join_cells(self) -> Any:
+        """Return the gathered cells; texts that no option names are names."""
         if self.role == "text":
-            return self._counted()
+            return self._join_counts()
         if self.role == "names" or self._ids:
-            return Codes(_joined(self._ids, np.int32), *self._dictionary())
-        return Values(_joined(self._values, np.float64), self._boolean and bool(self._values))
+            return Codes(_join(self._ids, np.int32), *self._dictionary())
+        return Values(_join(self._values, np.float64), self._boolean and bool(self._values))
 
     def clear(self) -> None:
-        """Forgets the rows."""
+        """Forget the rows."""
         self._values, self._ids, self._counts = [], [], []
 
     def _add_text(self, cells: Texts) -> None:
@@ -231,13 +205,13 @@ class Column:
 
     def _add_numbers(self, cells: Cells) -> None:
         if isinstance(cells, Sets):
-            as_texts(cells, self.name, self.path)
+            to_texts(cells, self.name, self.path)
         elif isinstance(cells, Dates):
-            first = as_texts(cells, self.name, self.path).cell(0)
+            first = to_texts(cells, self.name, self.path).cell(0)
             told = Message("dates, such as '{}'", first)
-            raise Undecided(self.path, self.name, told, dates(self.name))
+            raise Undecided(self.path, self.name, told, dates_message(self.name))
         elif self._ids:
-            self._add_names(as_texts(cells, self.name, self.path))
+            self._add_names(to_texts(cells, self.name, self.path))
         elif isinstance(cells, Numbers):
             self._boolean &= cells.boolean
             self._add_values(cells.values)
@@ -259,9 +233,9 @@ class Column:
         self._values.append(values)
 
     def _turn(self, cells: Texts, cell: int) -> None:
-        """Goes on with names, where no number was met before."""
+        """Continue with names, if no number came before."""
         if isinstance(self._known, Number):
-            values = _booleans(cells) if self._known.boolean else None
+            values = _to_booleans(cells) if self._known.boolean else None
             if values is None:
                 message = "row {}, column '{}': '{}' is no number, which the model expects there"
                 row, shown = self._rows + cell + 1, cells.cell(cell)[:40]
@@ -274,9 +248,9 @@ class Column:
         self._ids.append(np.full(before, -1, np.int32))
         self._add_names(cells)
 
-    def _decided(self, codes: Codes) -> Gathered:
-        """Booleans, or categories where they are few."""
-        if kind_of_texts(self.path, self.name, len(codes.ids), codes.texts) == NAMES:
+    def _decide_kind(self, codes: Codes) -> Gathered:
+        """Return booleans, or categories if there are few."""
+        if classify_texts(self.path, self.name, len(codes.ids), codes.texts) == NAMES:
             return codes
         table = np.array([_TRUE[text.lower()] for text in codes.texts] + [np.nan])
         return Values(table[codes.ids], True)
@@ -285,20 +259,20 @@ class Column:
         texts = self._words.texts()
         return texts, np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
 
-    def _counted(self) -> Counts:
+    def _join_counts(self) -> Counts:
         parts = self._counts
         starts = np.cumsum([0, *(len(ids) for _, ids, _ in parts)])
         ends = [ends + start for (ends, _, _), start in zip(parts, starts)]
         bounds = np.concatenate([np.zeros(1, np.int64), *ends])
-        ids = _joined([ids for _, ids, _ in parts], np.int32)
-        counts = _joined([counts for _, _, counts in parts], np.float32)
+        ids = _join([ids for _, ids, _ in parts], np.int32)
+        counts = _join([counts for _, _, counts in parts], np.float32)
         if self._known is not None or self._options.hash_bits is not None:
             return Counts(bounds, ids, counts, None, None)
         return Counts(bounds, ids, counts, *self._dictionary())
 
-    def _refused(self, fault: CellFault, cells: Any) -> DataError:
+    def _cell_error(self, fault: CellFault, cells: Any) -> DataError:
         place = self._rows + fault.cell + 1, self.name
-        shown = as_texts(cells, self.name, self.path).cell(fault.cell)[:40]
+        shown = to_texts(cells, self.name, self.path).cell(fault.cell)[:40]
         what = {
             "encoding": Message(NO_UTF_8, shown),
             "overflow": Message("'{}' is no finite number", shown),
@@ -307,13 +281,13 @@ class Column:
         return DataError(self.path, Message("row {}, column '{}': {}", *place, what))
 
 
-def _booleans(cells: Texts) -> NDArray[np.float64] | None:
-    """True and False as numbers; None where a cell is neither."""
+def _to_booleans(cells: Texts) -> NDArray[np.float64] | None:
+    """Convert true and false to numbers; return None if a cell is neither."""
     words = Words()
     ids = words.cells(cells.text, cells.offsets, cells.missing, True)
     table = [_TRUE.get(text.lower()) for text in words.texts()]
     return None if None in table else np.array([*table, np.nan], np.float64)[ids]
 
 
-def _joined(parts: list[NDArray], dtype: Any) -> NDArray:
+def _join(parts: list[NDArray], dtype: Any) -> NDArray:
     return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, dtype), *parts])

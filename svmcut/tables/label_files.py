@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files beside the rows of label sets: names of labels, and labels in a file of their own.
+"""Files that accompany rows of label sets: names of labels, and labels in a file of their own.
 
-Sparse matrices of the extreme classification repository open with a line ``ROWS COLUMNS``, and
+Sparse matrices of the extreme classification repository begin with a line ``ROWS COLUMNS``, and
 their lines are ``INDEX:VALUE ...``, counted from 0.
 """
 
@@ -24,21 +24,17 @@ _SIZES = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s*")
 _LABEL = re.compile(rb"(\d{1,10}):([-+.\deE]+)")
 
 
-def _lines(path: str) -> Iterator[bytes]:
+def _read_lines(path: str) -> Iterator[bytes]:
     with open_text(path) as text:
         yield from chain.from_iterable(line_blocks(text, BLOCK_BYTES))
 
 
 def read_label_names(path: str, labels: NDArray[np.int64]) -> list[str]:
-    """Return names of labels from a file of one name a line, that of label 0 first; blanks are
-    one each.
+    """Return the names of labels from a file with one name per line, from label 0 on.
 
-    Raises
-    ------
-    DataError
-        The file cannot be read, or a label has no line or an empty one.
+    Raises DataError if a label has no line or an empty one.
     """
-    names = [" ".join(line.decode("utf-8", "replace").split()) for line in _lines(path)]
+    names = [" ".join(line.decode("utf-8", "replace").split()) for line in _read_lines(path)]
     if len(labels) and labels[-1] >= len(names):
         raise DataError(
             path,
@@ -51,17 +47,14 @@ def read_label_names(path: str, labels: NDArray[np.int64]) -> list[str]:
     return [names[label] for label in labels]
 
 
-def joined_lines(features: str, labels: str) -> Iterator[bytes]:
-    """The rows of two files as the lines of one, the first of which says how many rows, features
-    and labels there are.
+def join_lines(features: str, labels: str) -> Iterator[bytes]:
+    """Yield the rows of two files as lines of one, after a line with the numbers of rows, features
+    and labels.
 
-    Raises
-    ------
-    DataError
-        A file cannot be read or does not begin with its size, they differ in rows, or an entry of
-        `labels` is none.
+    Raises DataError if a file does not begin with its size, the files differ in rows, or an entry
+    of `labels` is no label.
     """
-    paths, files = (features, labels), (_lines(features), _lines(labels))
+    paths, files = (features, labels), (_read_lines(features), _read_lines(labels))
     sizes = []
     for path, lines in zip(paths, files, strict=True):
         match = _SIZES.fullmatch(next(lines, b""))
@@ -77,13 +70,13 @@ def joined_lines(features: str, labels: str) -> Iterator[bytes]:
         if row is None or own is None:
             path = features if row is None else labels
             raise DataError(path, f"the file ends before line {number}; expected {rows} rows")
-        yield _labels_of(labels, own, number, K) + b" " + row.strip() + b"\n"
+        yield _parse_labels(labels, own, number, K) + b" " + row.strip() + b"\n"
         count = number
     if count != rows + 1:
         raise DataError(features, f"the first line announces {rows} rows, the file has {count - 1}")
 
 
-def _labels_of(path: str, line: bytes, number: int, K: int) -> bytes:
+def _parse_labels(path: str, line: bytes, number: int, K: int) -> bytes:
     labels = []
     for word in line.split():
         match = _LABEL.fullmatch(word)

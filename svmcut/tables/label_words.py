@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Labels that are words in LIBSVM's text: ``spam 1:1 2:0.5``.
 
-The scanner knows numbers. Words are numbered on their way to it, in the place of their first
-letters, so that columns of messages stay right.
+The scanner reads numbers only. Words are replaced by their numbers and blanks, so that columns in
+messages stay right.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from svmcut.data.labels import is_number
 from svmcut.files.examples import read_examples
 from svmcut.files.text import ChangedText
 from svmcut.tables.encoding import Encoding, Rows
-from svmcut.tables.labels import by_code_point
+from svmcut.tables.labels import sort_names
 from svmcut.tables.options import TableOptions
 
 if TYPE_CHECKING:
@@ -31,45 +31,35 @@ if TYPE_CHECKING:
 
 #: The first word of a line that is no comment.
 _FIRST = re.compile(rb"^([^\S\n]*)([^\s#]+)", re.MULTILINE)
-#: Signs of a table, of a list of labels, and of a feature without a label.
+#: Characters of a table, of a list of labels, and of a feature without a label.
 _STRANGE = re.compile(rb'[:,;|"\0]')
-#: What the scanner says of a label that may be a word.
+#: The scanner's message for a label that may be a word.
 _NO_NUMBER = re.compile(r": label .* is not a number$", re.DOTALL)
-#: Words of a file that can be labels; where there are more, something else stands there.
-MOST = 1 << 20
+#: Most different words of a file that are taken as labels.
+MAX_WORDS = 1 << 20
 FORMAT = "svm"
 
 
 class LabelWords:
-    """Numbers of words, from 1 as they come, or as a model has them.
+    """The numbers of words, from 1 in the order of the file, or those of a model.
 
-    Parameters
-    ----------
-    path : str
-        For messages.
-    known : sequence of str or None
-        The words of a model, others have numbers behind theirs; None for a training set.
-    sure : bool
-        Whether labels are words; else the first one says so.
-
-    Attributes
-    ----------
-    used : bool
-        Whether labels are words, once lines were read.
+    `known` are the words of a model, whose numbers come first; None for a training set. Unless
+    `sure`, the first label decides whether labels are words.
     """
 
     def __init__(self, path: str, known: Sequence[str] | None = None, sure: bool = True):
-        self._path, self._most = path, MOST + len(known or ())
+        self._path, self._most = path, MAX_WORDS + len(known or ())
         self._trains = known is None
+        #: True if labels are words, known after lines were read.
         self.used, self._open = sure, not sure
         words = [word.encode("utf-8", "surrogateescape") for word in known or ()]
         self._numbers = {word: k for k, word in enumerate(words, 1)}
 
-    def of(self, text: ByteSource) -> ByteSource:
-        """The text with numbers for words."""
-        return ChangedText(text, self._numbered)
+    def number_text(self, text: ByteSource) -> ByteSource:
+        """Return the text with words replaced by numbers."""
+        return ChangedText(text, self._replace_words)
 
-    def _numbered(self, lines: bytes) -> bytes:
+    def _replace_words(self, lines: bytes) -> bytes:
         if self._open and (first := _FIRST.search(lines)) is not None:
             self.used, self._open = not is_number(first[2]), False
         return _FIRST.sub(self._number, lines) if self.used else lines
@@ -84,7 +74,7 @@ class LabelWords:
         return blanks + b"%d" % number + b" " * (len(word) - len(str(number)))
 
     def _new(self, word: bytes) -> int:
-        """The number of a word that is met for the first time; 0 of one too many for a model."""
+        """Return the number of a new word; 0 if it is one too many for a model."""
         full = len(self._numbers) == self._most
         if not self._trains:
             if not full:
@@ -97,14 +87,16 @@ class LabelWords:
             message = Message("label '{}' is no UTF-8; convert the file to it", shown)
             raise DataError(self._path, message) from None
         if full:
-            raise DataError(self._path, Message("more than {:,} labels; expected classes", MOST))
+            raise DataError(
+                self._path, Message("more than {:,} labels; expected classes", MAX_WORDS)
+            )
         self._numbers[word] = number = len(self._numbers) + 1
         return number
 
-    def sorted(self, y: NDArray[np.float64]) -> tuple[NDArray[np.float64], Rows]:
-        """(n,) labels as places from 1 among the words by code point, and what a model keeps of
-        them."""
-        places, words = by_code_point([*self._numbers])
+    def sort_labels(self, y: NDArray[np.float64]) -> tuple[NDArray[np.float64], Rows]:
+        """Return (n,) labels as places from 1 among the sorted words, and the rows that a model
+        keeps."""
+        places, words = sort_names([*self._numbers])
         encoding = Encoding((), (), words, FORMAT)
         return places[y.astype(np.int64) - 1].astype(np.float64), Rows(
             self._path, [], [], TableOptions(), encoding
@@ -112,44 +104,32 @@ class LabelWords:
 
 
 def read_words(path: str, known: Sequence[str] = (), **how: Any) -> Examples:
-    """As `svmcut.files.examples.read_examples`, of numbers or words as labels, as the first one is.
+    """Read examples whose labels are numbers or words, as the first one is.
 
-    Parameters
-    ----------
-    known : sequence of str
-        The words there are, others have numbers behind theirs; none where the file names them.
-
-    Returns
-    -------
-    Examples
-        Where labels are words, y has their places from 1 by code point, and `table` the words.
+    `known` are the words of a model; without them, y has places among the file's words, sorted by
+    code point, and `table` has the words. Other arguments and failures are those of
+    `svmcut.files.examples.read_examples`.
     """
     if known:
-        return read_examples(path, numbered=LabelWords(path, known).of, **how)
+        return read_examples(path, numbered=LabelWords(path, known).number_text, **how)
     words = LabelWords(path, sure=False)
-    return _named(words, read_examples(path, numbered=words.of, **how))
+    return _apply_words(words, read_examples(path, numbered=words.number_text, **how))
 
 
 def read_again(path: str, error: DataError, **how: Any) -> Examples:
-    """The examples of a file whose labels are words, as `read_words`: it was refused where they are
-    numbers.
-
-    Raises
-    ------
-    DataError
-        That one, where it was for something else, or where there are no features.
-    """
+    """Read examples with words as labels after `error` refused them as numbers; raise it again if
+    it had another cause or there are no features."""
     if not _NO_NUMBER.search(str(error)):
         raise error
     words = LabelWords(path)
-    examples = read_examples(path, numbered=words.of, **how)
+    examples = read_examples(path, numbered=words.number_text, **how)
     if not examples.X.nnz:
         raise error
-    return _named(words, examples)
+    return _apply_words(words, examples)
 
 
-def _named(words: LabelWords, examples: Examples) -> Examples:
+def _apply_words(words: LabelWords, examples: Examples) -> Examples:
     if not words.used:
         return examples
-    y, table = words.sorted(examples.y)
+    y, table = words.sort_labels(examples.y)
     return replace(examples, y=y, table=table)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The columns beside the features: labels, sets of labels, queries and weights."""
+"""Columns without features: labels, sets of labels, queries and weights."""
 
 from __future__ import annotations
 
@@ -13,47 +13,39 @@ from svmcut.base.errors import DataError
 from svmcut.base.messages import Message
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.spec.entries import CLASSES
-from svmcut.tables.cells import NO_UTF_8, Cells, Sets, Texts, as_texts, number_of
+from svmcut.tables.cells import NO_UTF_8, Cells, Sets, Texts, parse_number, to_texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Characters of a number that a float64 tells from any other of so many.
-_EXACT = 15
-SIGN = b"|"
-"""Between the labels of a set in one cell."""
-#: Names that are told apart beside those a model has.
-MOST = 1 << 20
+#: Characters of numbers that all differ as float64.
+_MAX_EXACT_DIGITS = 15
+#: Separates the labels of a set in one cell.
+SEPARATOR = b"|"
+#: Different names that are numbered in addition to a model's.
+MAX_UNKNOWN_NAMES = 1 << 20
 
 
 class Names:
-    """A column of names, which are numbered from 0 as they come.
-
-    Parameters
-    ----------
-    path, name : str
-        Of the file and the column, for messages.
-    known : tuple of str
-        Names that a model has, whose numbers come first.
-    """
+    """A column of names, numbered from 0 as they come; `known` names of a model come first."""
 
     def __init__(self, path: str, name: str, known: tuple[str, ...] = ()):
         self.path, self.name = path, name
         self._words, self._known, self._rows = Words(), len(known), 0
         self._ids: list[NDArray] = []
         if known:
-            listed = Texts.of([word.encode() for word in known])
+            listed = Texts.from_list([word.encode() for word in known])
             self._words.cells(listed.text, listed.offsets, None, True)
 
     def add(self, cells: Cells) -> None:
-        """Takes in the next rows; a DataError where a cell is no UTF-8."""
-        texts = as_texts(cells, self.name, self.path)
-        grow = not self._known or len(self._words) < self._known + MOST
+        """Add the next rows; raise DataError if a cell is no UTF-8."""
+        texts = to_texts(cells, self.name, self.path)
+        grow = not self._known or len(self._words) < self._known + MAX_UNKNOWN_NAMES
         try:
             ids = self._words.cells(texts.text, texts.offsets, texts.missing, grow)
         except CellFault as fault:
             what = Message(NO_UTF_8, texts.cell(fault.cell)[:40])
-            raise self.refused(fault.cell, what) from None
+            raise self.row_error(self._rows + fault.cell, what) from None
         self._ids.append(ids)
         self._rows += len(cells)
 
@@ -63,69 +55,58 @@ class Names:
         return sum(ids.nbytes for ids in self._ids)
 
     def ids(self) -> NDArray[np.int32]:
-        """(n,) of the rows so far, -1 where a cell is empty, -2 of names beyond `MOST`."""
+        """Return (n,) numbers of the rows so far, -1 for empty cells, -2 for names beyond
+        MAX_UNKNOWN_NAMES."""
         return np.concatenate([np.zeros(0, np.int32), *self._ids])
 
     def texts(self) -> list[bytes]:
-        """The names by number."""
+        """Return the names by number."""
         return self._words.texts()
 
     def take(self) -> NDArray[np.int32]:
-        """The rows since the last time."""
+        """Return the numbers of the rows since the last call."""
         ids, self._ids = self.ids(), []
         return ids
 
-    def refused(self, row: int, what: Any) -> DataError:
-        """The refusal of a row, counted from 0 behind those that are taken in."""
-        place = self._rows + row + 1
-        return DataError(self.path, Message("row {}, column '{}': {}", place, self.name, what))
+    def row_error(self, row: int, what: Any) -> DataError:
+        """Return the refusal of a row, counted from 0."""
+        return DataError(self.path, Message("row {}, column '{}': {}", row + 1, self.name, what))
 
 
-def labels_of(names: Names, numeric: bool) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """(n,) labels, and what 1, 2, ... are called where not all of them are numbers.
+def number_labels(names: Names, numeric: bool) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Return (n,) labels, and the names of 1, 2, ... unless all labels are numbers.
 
-    Parameters
-    ----------
-    numeric : bool
-        Whether they are to be numbers.
-
-    Raises
-    ------
-    DataError
-        With the row, for a cell without a label, and one that is no number where it is to be.
+    Raises DataError with the row, for a cell without a label, and with `numeric` for one that is no
+    number.
     """
     ids, texts = names.ids(), names.texts()
     _check_given(names, ids, "has no label; leave the row out")
-    values = [number_of(text) for text in texts]
-    if all_numbers(texts, values, numeric):
+    values = [parse_number(text) for text in texts]
+    if are_all_numbers(texts, values, numeric):
         return np.array(values)[ids], ()
     if numeric:
         bad = next(k for k, value in enumerate(values) if value != value)
         shown = texts[bad].decode("utf-8", "backslashreplace")[:40]
         message = Message("'{}' is no number, and the task learns numbers", shown)
-        raise _of_row(names, int(np.argmax(ids == bad)), message)
-    places, words = by_code_point(texts)
+        raise names.row_error(int(np.argmax(ids == bad)), message)
+    places, words = sort_names(texts)
     return places[ids].astype(np.float64), words
 
 
-def all_numbers(texts: list[bytes], values: list[float], numeric: bool) -> bool:
+def are_all_numbers(texts: list[bytes], values: list[float], numeric: bool) -> bool:
     """Return whether labels are these numbers, and not names.
 
-    Parameters
-    ----------
-    values : list of float
-        What `number_of` says of each.
-    numeric : bool
-        Whether they may be rounded. Numbers of classes may not: two of them would be one.
+    `values` are the results of `parse_number`. With `numeric` they may be rounded; numbers of
+    classes may not, as two could become one.
     """
     return all(value == value for value in values) and (
-        numeric or all(map(_reads_back, texts, values))
+        numeric or all(map(_is_exact, texts, values))
     )
 
 
-def _reads_back(text: bytes, value: float) -> bool:
-    """Return whether a number is exactly a float64, or a text of one, perhaps in other digits."""
-    if len(text) <= _EXACT and b"e" not in text.lower():
+def _is_exact(text: bytes, value: float) -> bool:
+    """Return whether a number is exactly a float64, or a text of one, perhaps with other digits."""
+    if len(text) <= _MAX_EXACT_DIGITS and b"e" not in text.lower():
         return True
     try:
         return Decimal(text.decode()) in (Decimal(value), Decimal(repr(value)))
@@ -133,29 +114,21 @@ def _reads_back(text: bytes, value: float) -> bool:
         return False
 
 
-def known_labels(names: Names, words: tuple[str, ...], kind: str) -> NDArray[np.float64]:
-    """(n,) labels of a test set: numbers, or places from 1 among a model's words and, behind
-    these, others; 0 where there is none.
+def number_known_labels(names: Names, words: tuple[str, ...], kind: str) -> NDArray[np.float64]:
+    """Return (n,) labels of a test set: numbers, or places from 1 among a model's words, others
+    behind them; 0 if missing.
 
-    Parameters
-    ----------
-    kind : str
-        What labels are: CLASSES or NUMBERS.
-
-    Raises
-    ------
-    DataError
-        For a word where the model has numbers, and for a class that is one of them only when it is
-        rounded.
+    Raises DataError for a word if the model has numbers, and for a class that is one of them only
+    after rounding.
     """
     ids = names.take()
     if words:
         return np.maximum(ids, -1) + 1.0
     texts = names.texts()
-    values = [number_of(text) for text in texts]
-    if not all_numbers(texts, values, kind != CLASSES):
+    values = [parse_number(text) for text in texts]
+    if not are_all_numbers(texts, values, kind != CLASSES):
         known = [
-            value == value and (kind != CLASSES or _reads_back(text, value))
+            value == value and (kind != CLASSES or _is_exact(text, value))
             for text, value in zip(texts, values)
         ]
         wrong = ~np.array([*known, True])[ids]
@@ -165,17 +138,14 @@ def known_labels(names: Names, words: tuple[str, ...], kind: str) -> NDArray[np.
             what = "no number" if value != value else "a number of more digits than a label has"
             shown = text.decode("utf-8", "backslashreplace")[:40]
             message = Message("'{}' is {}, and the model's labels are numbers", shown, what)
-            raise _of_row(names, row, message)
+            raise names.row_error(row, message)
     return np.array([*values, 0.0])[ids]
 
 
-def queries_of(names: Names) -> NDArray[np.int64]:
-    """(n,) the query of each row, from 1 as they come.
+def number_queries(names: Names) -> NDArray[np.int64]:
+    """Return (n,) the query of each row, from 1 as they come.
 
-    Raises
-    ------
-    DataError
-        With the row, where a query returns after another, or there is none.
+    Raises DataError with the row, if a query returns after another or is missing.
     """
     ids = names.ids()
     _check_given(names, ids, "has no group; leave the row out")
@@ -187,30 +157,30 @@ def queries_of(names: Names) -> NDArray[np.int64]:
         row = int(starts[np.argmax(back)])
         shown = names.texts()[ids[row]].decode("utf-8", "backslashreplace")[:40]
         message = Message("the group '{}' returns; sort the table by this column", shown)
-        raise _of_row(names, row, message)
+        raise names.row_error(row, message)
     return ids.astype(np.int64) + 1
 
 
 class LabelSets:
-    """A column of sets of labels: lists, or texts with | in between."""
+    """A column of sets of labels: lists, or texts separated by |."""
 
     def __init__(self, path: str, name: str, known: tuple[str, ...] = ()):
         self._names = Names(path, name, known)
         self._lengths: list[NDArray] = []
 
     def add(self, cells: Cells) -> None:
-        """Takes in the next rows."""
+        """Add the next rows."""
         if isinstance(cells, Sets):
             self._names.add(cells.names)
             self._lengths.append(np.diff(cells.bounds))
             return
-        texts = as_texts(cells, self._names.name, self._names.path)
+        texts = to_texts(cells, self._names.name, self._names.path)
         text, bounds = bytes(texts.text), texts.offsets.tolist()
         rows = [
-            [part for part in text[start:stop].split(SIGN) if part.strip()]
+            [part for part in text[start:stop].split(SEPARATOR) if part.strip()]
             for start, stop in itertools.pairwise(bounds)
         ]
-        self._names.add(Texts.of([part for row in rows for part in row]))
+        self._names.add(Texts.from_list([part for row in rows for part in row]))
         self._lengths.append(np.array([*map(len, rows)], np.int64))
 
     @property
@@ -219,24 +189,26 @@ class LabelSets:
         return self._names.nbytes + sum(lengths.nbytes for lengths in self._lengths)
 
     def take(self) -> tuple[NDArray[np.int64], NDArray[np.int32], list[bytes]]:
-        """(n + 1,) bounds of the rows since the last time, their labels by number, and names."""
+        """Return (n + 1,) bounds of the rows since the last call, the numbers of their labels, and
+        all names."""
         lengths = np.concatenate([np.zeros(1, np.int64), *self._lengths])
         self._lengths = []
         return np.cumsum(lengths), self._names.take(), self._names.texts()
 
 
-def set_names(texts: list[bytes]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """(K,) the number of each name, and what 1, 2, ... are called where not all are whole
-    numbers from 0."""
-    values = [number_of(text) for text in texts]
+def number_set_names(texts: list[bytes]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return (K,) the label of each name, and the names of 1, 2, ... unless all are whole numbers
+    from 0."""
+    values = [parse_number(text) for text in texts]
     whole = all(0 <= value < 2**31 and value == round(value) for value in values)
-    if whole and all_numbers(texts, values, False):
+    if whole and are_all_numbers(texts, values, False):
         return np.array(values, np.int64), ()
-    return by_code_point(texts)
+    return sort_names(texts)
 
 
-def by_code_point(texts: list[bytes]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """(K,) the places of names, from 1, in the order of their code points, and them in it."""
+def sort_names(texts: list[bytes]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return (K,) the places of names, from 1, in the order of their code points, and the sorted
+    names."""
     order = sorted(range(len(texts)), key=texts.__getitem__)
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(1, len(order) + 1)
@@ -246,8 +218,4 @@ def by_code_point(texts: list[bytes]) -> tuple[NDArray[np.int64], tuple[str, ...
 def _check_given(names: Names, ids: NDArray, what: str) -> None:
     missing = ids == -1
     if missing.any():
-        raise _of_row(names, int(np.argmax(missing)), what)
-
-
-def _of_row(names: Names, row: int, what: Any) -> DataError:
-    return DataError(names.path, Message("row {}, column '{}': {}", row + 1, names.name, what))
+        raise names.row_error(int(np.argmax(missing)), what)

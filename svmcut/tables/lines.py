@@ -30,7 +30,7 @@ from svmcut.base.typing import Any
 from svmcut.spec.catalog import INPUTS
 from svmcut.tables.columns import Category, Fitted, Number, Text, Unused
 from svmcut.tables.encoding import Encoding
-from svmcut.tables.options import LONGEST_RUN, MOST_BITS
+from svmcut.tables.options import MAX_HASH_BITS, MAX_NGRAM
 
 _ESCAPES = {"\\": "\\\\", " ": "\\s", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _TABLE = str.maketrans(_ESCAPES)
@@ -39,37 +39,33 @@ _ESCAPED = re.compile(r"\\(.)")
 _MISSING = "\\m"
 _ROLES = ("label", "group", "weight", "dropped", "empty")
 START, END = b"#@ ", b"#@ table "
-_LONGEST = 48
+_MAX_LAST_LINE = 48
 
 
-def text_of(encoding: Encoding) -> bytes:
-    """The lines of an encoding; none of one that says nothing."""
-    lines = [f"label {k} {_escaped(word)}" for k, word in enumerate(encoding.words, 1)]
-    lines += [f"column {_escaped(unused.name)} {unused.role}" for unused in encoding.unused]
+def format_lines(encoding: Encoding) -> bytes:
+    """Return the lines of an encoding; none if it is empty."""
+    lines = [f"label {k} {_escape(word)}" for k, word in enumerate(encoding.words, 1)]
+    lines += [f"column {_escape(unused.name)} {unused.role}" for unused in encoding.unused]
     for column in encoding.columns:
-        lines += _of_column(column)
+        lines += _format_column(column)
     if not lines:
         return b""
     text = "".join(f"#@ {line}\n" for line in [*lines, f"table {len(lines)} {encoding.format}"])
     return text.encode("utf-8", "surrogateescape")
 
 
-def lines_at_end(tail: bytes) -> int:
-    """How many lines of an encoding stand at the end of a file, with the last one; 0 for none."""
-    last = tail[-_LONGEST:].removesuffix(b"\n").rpartition(b"\n")[2]
+def count_lines_at_end(tail: bytes) -> int:
+    """Return the number of lines of an encoding at the end of a file, with the last one; 0 for
+    none."""
+    last = tail[-_MAX_LAST_LINE:].removesuffix(b"\n").rpartition(b"\n")[2]
     number, _, input = last.removeprefix(END).partition(b" ")
     whole = last.startswith(END) and number.isdigit() and tail[-1:] == b"\n"
     return int(number) + 1 if whole and input.decode("ascii", "replace") in INPUTS else 0
 
 
-def parse(path: str, text: bytes, line: int) -> Encoding:
-    """The encoding of lines that start at that line of a file.
-
-    Raises
-    ------
-    ModelError
-        With the line, for one that is none of these.
-    """
+def parse_lines(path: str, text: bytes, line: int) -> Encoding:
+    """Return the encoding of lines that start at `line` of a file; raise ModelError with the
+    invalid line."""
     reader = _Reader()
     *rows, last, _ = text.split(b"\n")
     for number, row in enumerate(rows, line):
@@ -82,15 +78,15 @@ def parse(path: str, text: bytes, line: int) -> Encoding:
     return replace(reader.encoding(), format=last.decode().split(" ")[-1])
 
 
-def _of_column(column: Fitted) -> Iterator[str]:
-    head = f"column {_escaped(column.name)}"
+def _format_column(column: Fitted) -> Iterator[str]:
+    head = f"column {_escape(column.name)}"
     missing = [_MISSING] if getattr(column, "missing", False) else []
     if isinstance(column, Number):
         numbers = [f"{value:.17g}" for value in (column.mean, column.scale, column.fill)]
         kind = ["boolean"] if column.boolean else ["number", *numbers]
         yield " ".join([head, *kind, *missing])
     elif isinstance(column, Category):
-        yield " ".join([head, "category", *map(_escaped, column.values), *missing])
+        yield " ".join([head, "category", *map(_escape, column.values), *missing])
     else:
         low, high = column.ngrams
         yield (
@@ -100,21 +96,21 @@ def _of_column(column: Fitted) -> Iterator[str]:
             + (f" hash=2^{column.hash_bits}" if column.hash_bits is not None else "")
         )
         for term, df in zip(column.terms, column.df.tolist(), strict=True):
-            yield f"term {_escaped(term)} {df}"
+            yield f"term {_escape(term)} {df}"
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     return name.translate(_TABLE) or "\\e"
 
 
-def _name(word: str) -> str:
+def _unescape(word: str) -> str:
     if not word:
         raise ValueError
     return _ESCAPED.sub(lambda match: _BACK[match[1]], word) if "\\" in word else word
 
 
 class _Reader:
-    """Takes in lines; a ValueError, KeyError or TypeError for one that is none of these."""
+    """The state while lines are parsed; an invalid one raises ValueError, KeyError or TypeError."""
 
     def __init__(self) -> None:
         self._words: dict[str, None] = {}
@@ -125,22 +121,22 @@ class _Reader:
         self._text: Any = None
 
     def add(self, words: list[str]) -> None:
-        """Takes in a line."""
+        """Parse a line."""
         start, kind, name, *rest = words
         if start != "#@":
             raise ValueError
         if kind == "term" and self._text is not None and self._text.hash_bits is None:
             (df,) = rest
-            _put(self._terms, _name(name), _count(df, 1, self._text.rows))
+            _add_new(self._terms, _unescape(name), _parse_count(df, 1, self._text.rows))
             return
         self._close()
         if kind == "label":
             (word,) = rest
-            _count(name, len(self._words) + 1, len(self._words) + 1)
-            _put(self._words, _name(word))
+            _parse_count(name, len(self._words) + 1, len(self._words) + 1)
+            _add_new(self._words, _unescape(word))
         elif kind == "column":
-            _put(self._names, _name(name))
-            self._column(_name(name), *rest)
+            _add_new(self._names, _unescape(name))
+            self._column(_unescape(name), *rest)
         else:
             raise ValueError
 
@@ -155,55 +151,59 @@ class _Reader:
         if kind in _ROLES and not rest:
             self._unused.append(Unused(name, kind))
         elif kind == "number":
-            mean, scale, fill = map(_finite, values)
+            mean, scale, fill = map(_parse_finite, values)
             self._columns.append(Number(name, mean, scale, fill, missing))
         elif kind == "boolean" and not values:
             self._columns.append(Number(name, missing=missing, boolean=True))
         elif kind == "category":
-            names = dict.fromkeys(map(_name, values))
+            names = dict.fromkeys(map(_unescape, values))
             if len(names) < len(values):
                 raise ValueError
             self._columns.append(Category(name, tuple(names), missing))
         elif kind == "text":
-            self._text = _text(name, dict(word.split("=", 1) for word in rest))
+            self._text = _parse_text_column(name, dict(word.split("=", 1) for word in rest))
         else:
             raise ValueError
 
     def _close(self) -> None:
-        """Ends the terms of a column."""
+        """End the terms of a column."""
         if self._text is not None:
             df = np.array([*self._terms.values()], np.int64)
             self._columns.append(replace(self._text, terms=tuple(self._terms), df=df))
         self._text, self._terms = None, {}
 
 
-def _text(name: str, words: dict[str, str]) -> Text:
-    low, high = (_count(word, 1, LONGEST_RUN) for word in words["ngrams"].split(","))
-    bits = _count(words["hash"].removeprefix("2^"), 1, MOST_BITS) if "hash" in words else None
+def _parse_text_column(name: str, words: dict[str, str]) -> Text:
+    low, high = (_parse_count(word, 1, MAX_NGRAM) for word in words["ngrams"].split(","))
+    bits = (
+        _parse_count(words["hash"].removeprefix("2^"), 1, MAX_HASH_BITS)
+        if "hash" in words
+        else None
+    )
     log = {"log": True, "count": False}[words["tf"]]
     normed = {"l2": True, "none": False}[words["norm"]]
     if words["idf"] not in ("smooth", "plain", "none") or low > high:
         raise ValueError
-    how = (low, high), log, words["idf"], normed, _count(words["rows"], 0, 2**53)
+    how = (low, high), log, words["idf"], normed, _parse_count(words["rows"], 0, 2**53)
     return Text(name, *how, (), np.zeros(0, np.int64), bits, words["unicode"])
 
 
-def _put(known: dict[str, Any], name: str, value: Any = None) -> None:
-    """Adds a name that is not there."""
+def _add_new(known: dict[str, Any], name: str, value: Any = None) -> None:
+    """Add a name; raise ValueError if it is known."""
     if name in known:
         raise ValueError
     known[name] = value
 
 
-def _count(word: str, least: int, most: int) -> int:
-    """A whole number from least to most."""
+def _parse_count(word: str, least: int, most: int) -> int:
+    """Parse a whole number from least to most."""
     value = int(word) if word.isascii() and word.isdigit() and len(word) <= 20 else -1
     if not least <= value <= most:
         raise ValueError
     return value
 
 
-def _finite(word: str) -> float:
+def _parse_finite(word: str) -> float:
     value = float(word)
     if not math.isfinite(value):
         raise ValueError

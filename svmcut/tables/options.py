@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The options of tables: which columns are what, and how they become features."""
+"""The options of tables: roles of columns, and how columns become features."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _names(value: Any) -> tuple[str, ...]:
     return names
 
 
-def _switch(value: Any) -> bool:
+def _is_on(value: Any) -> bool:
     known = {"on": True, "off": False, True: True, False: False}
     if not isinstance(value, str | bool) or value not in known:
         raise ValueError
@@ -28,7 +28,7 @@ def _switch(value: Any) -> bool:
 
 def _lengths(value: Any) -> tuple[int, int]:
     low, high = value
-    if not 1 <= low <= high <= LONGEST_RUN:
+    if not 1 <= low <= high <= MAX_NGRAM:
         raise ValueError
     return int(low), int(high)
 
@@ -37,8 +37,8 @@ def _pair(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(",")))
 
 
-#: Words of a run, and bits of a hash.
-LONGEST_RUN, MOST_BITS = 20, 30
+#: Most words of an n-gram, and bits of a hash.
+MAX_NGRAM, MAX_HASH_BITS = 20, 30
 COLUMN = Kind("COLUMN", "the name of a column", str, lambda value: _names((value,))[0])
 COLUMNS = Kind(
     "COLUMN[,COLUMN...]",
@@ -48,10 +48,10 @@ COLUMNS = Kind(
     repeats=True,
     type="str | Sequence[str]",
 )
-SWITCH = Kind("on|off", "on or off", str, _switch, words=("on", "off"), type="bool | str")
+SWITCH = Kind("on|off", "on or off", str, _is_on, words=("on", "off"), type="bool | str")
 LENGTHS = Kind(
     "LOW,HIGH",
-    f"two lengths from 1 to {LONGEST_RUN} that do not fall, as in 1,2",
+    f"two lengths from 1 to {MAX_NGRAM} that do not fall, as in 1,2",
     _pair,
     _lengths,
     words=("1,1", "1,2", "1,3"),
@@ -98,7 +98,7 @@ class TableOptions:
         "Smooth idf as if one more row had every word."
     )
     #: Words hash to the features of HashingVectorizer, features of tokens to others.
-    hash_bits: int | None = param(None, integer(1, MOST_BITS), TABLE).describe(
+    hash_bits: int | None = param(None, integer(1, MAX_HASH_BITS), TABLE).describe(
         "Hash words, or features of tokens, to 2^N features; the model keeps no vocabulary."
     )
     #: None stands for the templates of `svmcut.tables.templates.default_lines`.
@@ -110,7 +110,8 @@ class TableOptions:
     )
 
     def check_hashing(self) -> None:
-        """Refuses what words by hash leave without effect, as no word is known or counted."""
+        """Raise UsageError for options without effect on hashed words, which are neither known nor
+        counted."""
         if self.hash_bits is None:
             return
         for name in ("min_count", "tf_idf", "sublinear", "smooth"):
@@ -123,22 +124,22 @@ class TableOptions:
 
 
 TABLE_DEFAULTS: dict[str, Any] = {item.name: item.default for item in fields(TableOptions)}
-OPTIONS = tuple(item.name for item in fields(TableOptions))
+TABLE_OPTIONS = tuple(item.name for item in fields(TableOptions))
 ROWS = options_of(TableOptions)
-#: Those of tokens in columns, and of tables.
-OF_TOKENS = ("template", "min_count", "hash_bits")
-OF_TABLES = tuple(name for name in OPTIONS if name != "template")
+#: The options of tokens in columns, and those of tables.
+TOKEN_OPTIONS = ("template", "min_count", "hash_bits")
+COLUMN_OPTIONS = tuple(name for name in TABLE_OPTIONS if name != "template")
 
 
 def options_for(input: str) -> tuple[str, ...]:
-    """Those that examples of this input can use."""
+    """Return the options that have an effect on examples of this input."""
     if input in catalog.TABLES:
-        return OF_TABLES
-    return OF_TOKENS if input == catalog.COLUMNS else ()
+        return COLUMN_OPTIONS
+    return TOKEN_OPTIONS if input == catalog.COLUMNS else ()
 
 
 def table_options(given: dict[str, Any]) -> TableOptions:
-    """The options of these values; a UsageError for one out of range."""
+    """Return the options with these values; raise UsageError for one out of range."""
     values = {}
     for item in fields(TableOptions):
         value = given.get(item.name)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parts of a table: files, or row groups of Parquet files, whose encoding is fitted to all of them.
+"""Parts of a table: files, or row groups of Parquet files, with one encoding fitted to all of them.
 
-first pass    a part says of each column its count, mean and sum of squared deviations, or its
-              names, or its words and the rows they stand in; these are merged in the order of the
-              parts, so the encoding hangs on the parts alone
-second pass   a part encodes its rows
+In the first pass a part returns statistics of each column: count, mean and sum of squared
+deviations, or names, or words and the number of rows with them. They are merged in the order of the
+parts, so the encoding depends on the parts alone. In the second pass a part encodes its rows.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from svmcut.base.typing import Any, NamedTuple
 from svmcut.data.examples import Examples, Source
 from svmcut.spec.entries import CLASSES
 from svmcut.tables import reading
-from svmcut.tables.cells import number_of
+from svmcut.tables.cells import parse_number
 from svmcut.tables.columns import Category, Counts, Number, Text, Unused, Values
 from svmcut.tables.encoded import (
     DROPPED,
@@ -30,9 +29,9 @@ from svmcut.tables.encoded import (
     LABEL,
     WEIGHT,
     TestTable,
+    assign_roles,
     check_label,
     join_examples,
-    roles_of,
 )
 from svmcut.tables.encoding import Encoding
 from svmcut.tables.gathering import (
@@ -40,43 +39,30 @@ from svmcut.tables.gathering import (
     Column,
     Reread,
     Undecided,
-    kind_of_texts,
-    refusal_of,
+    classify_texts,
+    undecided_error,
 )
-from svmcut.tables.labels import Names, all_numbers, by_code_point, queries_of
+from svmcut.tables.labels import Names, are_all_numbers, number_queries, sort_names
 from svmcut.tables.options import TableOptions
 
-#: Bytes of row groups that are one part, and a share of all: so many parts a file has, where it has
-#: so many groups.
-MOST_BYTES, LEAST_PARTS = 16_000_000, 32
+#: Bytes of the row groups of one part, and parts of a file if it has enough groups.
+MAX_PIECE_BYTES, MIN_PIECES = 16_000_000, 32
 
 
 @record
 class Piece:
-    """A part of a table.
-
-    Attributes
-    ----------
-    path, input : str
-        As `svmcut.tables.reading.open_table` takes them.
-    groups : (int, int) or None
-        Of a Parquet file the first row group, and the one behind the last.
-    weights : str or None
-        The column of weights.
-    encoding : Encoding or None
-        Once it is fitted.
-    kind : str
-        What labels are.
-    before : int
-        Groups of rows in the parts before it.
-    """
+    """A part of a table; path, input and groups are those of `svmcut.tables.reading.open_table`."""
 
     path: str
     input: str
     groups: tuple[int, int] | None = None
+    #: Column of the weights.
     weights: str | None = None
+    #: None until it is fitted.
     encoding: Encoding | None = None
+    #: Kind of labels.
     kind: str = CLASSES
+    #: Number of groups of rows in the parts before this one.
     before: int = 0
 
     @property
@@ -90,31 +76,27 @@ class Piece:
         )
 
     def read(self) -> Examples:
-        """The rows, encoded.
-
-        Raises
-        ------
-        DataError
-            With row and column, which are counted from the start of the part.
-        """
+        """Return the encoded rows; raise DataError with row, counted in this part, and column."""
         assert self.encoding is not None
         test, weights = TestTable(self.encoding, self.input), Names(self.name, self.weights or "")
         with reading.open_table(self.path, self.input, self.groups) as table:
-            blocks = [*test.blocks(self.name, self._watched(table, weights), self.kind, False)]
+            blocks = [
+                *test.blocks(self.name, self._watch_weights(table, weights), self.kind, False)
+            ]
         examples = replace(join_examples(blocks), source=Source(self.name))
         if examples.qid is not None:
             examples = replace(examples, qid=examples.qid + self.before)
         if self.weights is None:
             return examples
-        values = np.array([*map(number_of, weights.texts()), math.nan])[weights.ids()]
+        values = np.array([*map(parse_number, weights.texts()), math.nan])[weights.ids()]
         if (wrong := ~(values >= 0)).any():
             message = "row {}, column '{}': no weight; expected a number of at least 0"
             row = int(np.argmax(wrong)) + 1
             raise DataError(self.name, Message(message, row, self.weights))
         return replace(examples, weights=values)
 
-    def _watched(self, table: reading.Table, weights: Names) -> reading.Table:
-        """The table, of which the column of weights is seen on the way."""
+    def _watch_weights(self, table: reading.Table, weights: Names) -> reading.Table:
+        """Return the table; its column of weights is recorded while it is read."""
         if self.weights is None:
             return table
         place = table.names.index(self.weights)
@@ -127,28 +109,22 @@ class Piece:
         return reading.Table(table.names, batches())
 
 
-class Told(NamedTuple):
-    """Statistics of one column in a part.
+class ColumnStatistics(NamedTuple):
+    """Statistics of one column in a part."""
 
-    Attributes
-    ----------
-    known, mean, squares : float
-        Of numbers that are there: how many, their mean, and their squared deviations from it.
-    missing, boolean : bool
-        Whether a cell is empty; whether all others are true or false.
-    texts : tuple of bytes or None
-        Names in order; None of numbers.
-    """
-
+    #: Count, mean and squared deviations of the numbers that are not missing.
     known: int = 0
     mean: float = 0.0
     squares: float = 0.0
+    #: True if a cell is empty.
     missing: bool = False
+    #: True if all other cells are true or false.
     boolean: bool = True
+    #: Sorted names; None for numbers.
     texts: tuple[bytes, ...] | None = None
 
-    def with_next(self, other: Told) -> Told:
-        """Of both (Chan, Golub and LeVeque, 1979)."""
+    def merge(self, other: ColumnStatistics) -> ColumnStatistics:
+        """Merge with the next part's (Chan, Golub and LeVeque, 1979)."""
         n = self.known + other.known
         if self.texts is not None or other.texts is not None:
             texts = tuple(sorted({*(self.texts or ()), *(other.texts or ())}))
@@ -157,53 +133,47 @@ class Told(NamedTuple):
         missing, boolean = self.missing or other.missing, self.boolean and other.boolean
         if not self.known or not other.known:
             mean, squares = (self if self.known else other)[1:3]
-            return Told(n, mean, squares, missing, boolean, texts)
+            return ColumnStatistics(n, mean, squares, missing, boolean, texts)
         step = other.mean - self.mean
         mean = self.mean + step * (other.known / n)
         squares = self.squares + other.squares + step**2 * (self.known * other.known / n)
-        return Told(n, mean, squares, missing, boolean, texts)
+        return ColumnStatistics(n, mean, squares, missing, boolean, texts)
 
 
-class Terms(NamedTuple):
-    """Statistics of a column of texts in a part.
-
-    Attributes
-    ----------
-    rows : int
-    counts : mapping of bytes to int, or None
-        Rows that each word stands in; None where words go by hashes.
-    """
+class WordStatistics(NamedTuple):
+    """Statistics of a column of texts in a part."""
 
     rows: int
+    #: Number of rows with each word; None if words are hashed.
     counts: dict[bytes, int] | None
 
-    def with_next(self, other: Terms) -> Terms:
-        """Of both."""
+    def merge(self, other: WordStatistics) -> WordStatistics:
+        """Merge with the next part's."""
         if self.counts is None or other.counts is None:
-            return Terms(self.rows + other.rows, None)
+            return WordStatistics(self.rows + other.rows, None)
         counts = dict(self.counts)
         for term, rows in other.counts.items():
             counts[term] = counts.get(term, 0) + rows
-        return Terms(self.rows + other.rows, counts)
+        return WordStatistics(self.rows + other.rows, counts)
 
 
 class Summary(NamedTuple):
-    """Statistics of the table of a part: its columns and rows, the texts of its labels, and
-    those of its groups as they come."""
+    """Statistics of a part: columns, rows, the texts of labels, and those of groups in their
+    order."""
 
     names: tuple[str, ...]
     rows: int
-    columns: dict[str, Told | Terms]
+    columns: dict[str, ColumnStatistics | WordStatistics]
     labels: tuple[bytes, ...]
     groups: tuple[bytes, ...] = ()
 
 
-def pieces_in(path: str, input: str) -> list[Piece]:
-    """The parts of a file: row groups of Parquet, neighbours together up to MOST_BYTES."""
+def list_pieces(path: str, input: str) -> list[Piece]:
+    """Return the parts of a file: row groups of Parquet, joined up to MAX_PIECE_BYTES."""
     if input != "parquet":
         return [Piece(path, input)]
-    sizes, ranges, held = reading.sizes_of_groups(path), list[tuple[int, int]](), 0
-    most = min(MOST_BYTES, sum(sizes) / LEAST_PARTS)
+    sizes, ranges, held = reading.row_group_sizes(path), list[tuple[int, int]](), 0
+    most = min(MAX_PIECE_BYTES, sum(sizes) / MIN_PIECES)
     for k, size in enumerate(sizes):
         if not ranges or held + size > most:
             ranges.append((k, k + 1))
@@ -215,32 +185,24 @@ def pieces_in(path: str, input: str) -> list[Piece]:
 
 
 def summarise(piece: Piece, options: TableOptions, named: frozenset[str]) -> Summary:
-    """One pass over a part.
+    """Return the statistics of a part; `named` columns hold names in another part.
 
-    Parameters
-    ----------
-    named : set of str
-        Columns that hold names, as another part says.
-
-    Raises
-    ------
-    UsageError, DataError
-        As `svmcut.tables.encoded.read_encoded`.
+    Raises UsageError and DataError as `svmcut.tables.encoded.read_encoded`.
     """
     forced = set(named)
     while True:
         try:
-            return _summarised(piece, options, forced)
+            return _summarise_once(piece, options, forced)
         except Reread as again:
             forced.add(again.name)
         except NoExamples:
             return Summary((), 0, {}, ())
 
 
-def _summarised(piece: Piece, options: TableOptions, named: set[str]) -> Summary:
+def _summarise_once(piece: Piece, options: TableOptions, named: set[str]) -> Summary:
     with reading.open_table(piece.path, piece.input, piece.groups) as table:
         check_label(table.names, options, piece.path)
-        roles = roles_of(table.names, options, piece.path)
+        roles = assign_roles(table.names, options, piece.path)
         columns = {
             name: Column(piece.name, name, "names" if name in named else role, options)
             for name, role in roles.items()
@@ -259,47 +221,46 @@ def _summarised(piece: Piece, options: TableOptions, named: set[str]) -> Summary
         message = "row {}, column '{}': has no label; leave the row out"
         row = int(np.argmax(unlabelled)) + 1
         raise DataError(piece.name, Message(message, row, options.label))
-    told_of = {name: _column(column.gathered()) for name, column in columns.items()}
+    statistics = {name: _describe_column(column.join_cells()) for name, column in columns.items()}
     if options.group:
-        queries_of(groups)
+        number_queries(groups)
     told = tuple(labels.texts()), tuple(groups.texts())
-    return Summary(tuple(table.names), rows, told_of, *told)
+    return Summary(tuple(table.names), rows, statistics, *told)
 
 
-def _column(gathered: Any) -> Told | Terms:
+def _describe_column(gathered: Any) -> ColumnStatistics | WordStatistics:
     if isinstance(gathered, Counts):
         n, words = len(gathered.ends) - 1, gathered.texts
         if words is None:
-            return Terms(n, None)
+            return WordStatistics(n, None)
         df = np.bincount(gathered.ids, minlength=len(words)).tolist()
-        return Terms(n, {word: rows for word, rows in zip(words, df, strict=True) if rows})
+        return WordStatistics(n, {word: rows for word, rows in zip(words, df, strict=True) if rows})
     if not isinstance(gathered, Values):
         used = np.unique(gathered.ids[gathered.ids >= 0])
         texts = tuple(sorted(gathered.texts[k] for k in used.tolist()))
-        return Told(missing=bool((gathered.ids == -1).any()), boolean=False, texts=texts)
+        return ColumnStatistics(
+            missing=bool((gathered.ids == -1).any()), boolean=False, texts=texts
+        )
     values = gathered.values[~np.isnan(gathered.values)]
     missing = len(values) < len(gathered.values)
     if not len(values):
-        return Told(missing=missing)
+        return ColumnStatistics(missing=missing)
     mean = float(values.mean())
     squares = float(((values - mean) ** 2).sum())
-    return Told(len(values), mean, squares, missing, gathered.boolean)
+    return ColumnStatistics(len(values), mean, squares, missing, gathered.boolean)
 
 
 def check_options(input: str) -> None:
-    """Refuses what does not spread over parts, as a UsageError."""
+    """Raise UsageError for input that cannot be read in parts."""
     if input == "text":
         raise UsageError("{input=text} does not spread over parts in this version")
 
 
-def whole_groups(pieces: Sequence[Piece], summaries: Sequence[Summary]) -> list[Piece]:
-    """The parts with what groups there are before each; row groups of a file that share a group of
-    rows are one part, which is not yet summarised.
+def join_groups(pieces: Sequence[Piece], summaries: Sequence[Summary]) -> list[Piece]:
+    """Return the parts, with the number of groups before each; row groups of a file that share a
+    group of rows become one part, which has no summary yet.
 
-    Raises
-    ------
-    DataError
-        For a group of rows in two files, or one that returns.
+    Raises DataError for a group of rows in two files, or one that returns.
     """
     whole: list[Piece] = []
     before, last, seen = 0, b"", set[bytes]()
@@ -310,25 +271,25 @@ def whole_groups(pieces: Sequence[Piece], summaries: Sequence[Summary]) -> list[
                 message = (
                     "begins with the group '{}', with which {} ends; a group stands in one file"
                 )
-                raise DataError(piece.name, Message(message, _shown(last), previous.name))
+                raise DataError(piece.name, Message(message, _show_group(last), previous.name))
             whole[-1] = replace(previous, groups=(previous.groups[0], piece.groups[1]))
         else:
             whole.append(replace(piece, before=before))
         own = [text for text in one.groups if text != last]
         if again := seen.intersection(own):
             message = "the group '{}' returns; sort the tables by this column"
-            raise DataError(piece.name, Message(message, _shown(min(again))))
+            raise DataError(piece.name, Message(message, _show_group(min(again))))
         seen.update(own)
         before, last = before + len(own), one.groups[-1] if one.groups else last
     return whole
 
 
-def _shown(text: bytes) -> str:
+def _show_group(text: bytes) -> str:
     return text.decode("utf-8", "backslashreplace")[:40]
 
 
-def check_alike(pieces: Sequence[Piece], summaries: Sequence[Summary]) -> None:
-    """Refuses parts with other columns than the first, as a DataError."""
+def check_same_columns(pieces: Sequence[Piece], summaries: Sequence[Summary]) -> None:
+    """Raise DataError for parts with other columns than the first."""
     pairs = [pair for pair in zip(pieces, summaries, strict=True) if pair[1].names]
     for piece, one in pairs:
         first, known = pairs[0][0].name, {*pairs[0][1].names}
@@ -339,10 +300,10 @@ def check_alike(pieces: Sequence[Piece], summaries: Sequence[Summary]) -> None:
             raise DataError(piece.name, Message(message, *words))
 
 
-def mixed(summaries: Sequence[Summary]) -> frozenset[str]:
-    """Columns that hold numbers in one part and names in another: they are names in all."""
+def find_mixed_columns(summaries: Sequence[Summary]) -> frozenset[str]:
+    """Return columns with numbers in one part and names in another; they are names in all."""
     columns = [
-        {name: told for name, told in one.columns.items() if isinstance(told, Told)}
+        {name: told for name, told in one.columns.items() if isinstance(told, ColumnStatistics)}
         for one in summaries
         if one.rows
     ]
@@ -354,22 +315,13 @@ def mixed(summaries: Sequence[Summary]) -> frozenset[str]:
     )
 
 
-def fit(
+def fit_encoding(
     path: str, summaries: Sequence[Summary], options: TableOptions, numeric: bool, format: str
 ) -> Encoding:
-    """The encoding of all parts.
+    """Return the encoding fitted to all parts; `path` names them in messages.
 
-    Parameters
-    ----------
-    path : str
-        What messages call all of them.
-    numeric : bool
-        Whether labels are to be numbers.
-
-    Raises
-    ------
-    DataError
-        For columns that are not to be learnt from.
+    Raises DataError for columns that cannot be learned from, and with `numeric` for labels that are
+    no numbers.
     """
     full = [one for one in summaries if one.rows]
     if not full:
@@ -378,38 +330,43 @@ def fit(
     columns: list[Any] = []
     unused: list[Unused] = []
     undecided: list[Undecided] = []
-    for name, role in roles_of(list(full[0].names), options, path).items():
+    for name, role in assign_roles(list(full[0].names), options, path).items():
         if role in (LABEL, GROUP, WEIGHT, DROPPED):
             unused.append(Unused(name, role))
             continue
         merged: Any = full[0].columns[name]
         for one in full[1:]:
-            merged = merged.with_next(one.columns[name])
+            merged = merged.merge(one.columns[name])
         try:
-            fitted = _fitted(path, name, role, merged, n, options)
+            fitted = _fit_column(path, name, role, merged, n, options)
         except Undecided as fault:
             undecided.append(fault)
             continue
         (unused if isinstance(fitted, Unused) else columns).append(fitted)
     if undecided:
-        raise refusal_of(undecided)
+        raise undecided_error(undecided)
     if not columns:
         raise DataError(path, "all columns are empty; there is nothing to learn from")
     return Encoding(tuple(columns), tuple(unused), _words(path, full, options, numeric), format)
 
 
-def _text(name: str, told: Terms, options: TableOptions) -> Text:
+def _text(name: str, told: WordStatistics, options: TableOptions) -> Text:
     if told.counts is None:
-        return Text.of(name, told.rows, None, np.zeros(0, np.int64), options)
+        return Text.from_counts(name, told.rows, None, np.zeros(0, np.int64), options)
     terms = sorted(term for term, rows in told.counts.items() if rows >= options.min_count)
     df = np.array([told.counts[term] for term in terms], np.int64)
-    return Text.of(name, told.rows, terms, df, options)
+    return Text.from_counts(name, told.rows, terms, df, options)
 
 
-def _fitted(
-    path: str, name: str, role: str, told: Told | Terms, n: int, options: TableOptions
+def _fit_column(
+    path: str,
+    name: str,
+    role: str,
+    told: ColumnStatistics | WordStatistics,
+    n: int,
+    options: TableOptions,
 ) -> Any:
-    if isinstance(told, Terms):
+    if isinstance(told, WordStatistics):
         return _text(name, told, options)
     if told.texts is None:
         if not told.known:
@@ -417,10 +374,10 @@ def _fitted(
         if told.boolean:
             return Number(name, missing=told.missing, boolean=True)
         deviation = math.sqrt(told.squares / told.known)
-        return Number.of(name, told.known, told.mean, deviation, told.missing, options)
+        return Number.from_statistics(name, told.known, told.mean, deviation, told.missing, options)
     if not told.texts:
         return Unused(name, EMPTY)
-    if role == "open" and kind_of_texts(path, name, n, list(told.texts)) == BOOLEANS:
+    if role == "open" and classify_texts(path, name, n, list(told.texts)) == BOOLEANS:
         return Number(name, missing=told.missing, boolean=True)
     return Category(name, tuple(text.decode() for text in told.texts), told.missing)
 
@@ -429,12 +386,12 @@ def _words(
     path: str, full: Sequence[Summary], options: TableOptions, numeric: bool
 ) -> tuple[str, ...]:
     texts = sorted({text for one in full for text in one.labels})
-    values = [number_of(text) for text in texts]
-    if all_numbers(texts, values, numeric):
+    values = [parse_number(text) for text in texts]
+    if are_all_numbers(texts, values, numeric):
         return ()
     if numeric:
         other = next(text for text, value in zip(texts, values) if value != value)
         shown = other.decode("utf-8", "backslashreplace")[:40]
         message = "column '{}': '{}' is no number, and the task learns numbers"
         raise DataError(path, Message(message, options.label, shown))
-    return by_code_point(texts)[1]
+    return sort_names(texts)[1]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables and texts as columns, batch after batch: CSV, TSV, JSON lines, Parquet and Arrow files,
-plain or compressed, and lines of a label and a text."""
+"""Readers of tables, batch after batch: CSV, TSV, JSON lines, Parquet and Arrow files, plain or
+compressed, and lines of a label and a text."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from svmcut.files.text import Text, open_text
 from svmcut.tables.cells import (
     Cells,
     Texts,
-    cells_of,
     check_names,
-    number_of,
-    pyarrow,
-    validated,
+    import_pyarrow,
+    parse_number,
+    to_cells,
+    validate_column,
 )
 
-#: Bytes of a block of text; a longer row makes the next ones larger.
-_BLOCK, _LARGEST = 1 << 24, 1 << 30
+#: Bytes of a block of text, and rows of a batch.
+_BLOCK = 1 << 24
 _ROWS = 1 << 16
 _MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put at the front
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
-_DELIMITERS, _QUOTED = b",;\t|", re.compile(rb'"[^"]*"')
+_DELIMITERS, _QUOTED_CELL = b",;\t|", re.compile(rb'"[^"]*"')
 LABEL, TEXT = "label", "text"
-#: What messages call a DataFrame.
+#: Names in messages.
 FRAME = "the table"
 PARQUET, ARROW = "Parquet file", "Arrow file"
 
 
 class Table(NamedTuple):
-    """Names of columns, and what follows in batches: one Arrow array or Texts a column."""
+    """Names of columns, and batches with one Arrow array or Texts per column."""
 
     names: list[str]
     batches: Iterator[list[Any]]
@@ -48,29 +48,19 @@ class Table(NamedTuple):
 
 @contextmanager
 def open_table(path: str, input: str, groups: tuple[int, int] | None = None) -> Iterator[Table]:
-    """The table of a file, as long as the context lasts.
+    """Yield the table of a file.
 
-    Parameters
-    ----------
-    path : str
-        ``-`` for standard input.
-    input : str
-        csv, tsv, jsonl, parquet, arrow or text.
-    groups : (int, int) or None
-        Of a Parquet file the first row group, and the one behind the last; None for all.
-
-    Raises
-    ------
-    DataError
-        Where the file is not what `input` says, is empty, or two columns have one name; with the
-        row for lines with other columns than the first.
-    UsageError
-        Without pyarrow.
+    `input` is csv, tsv, jsonl, parquet, arrow or text; ``-`` is standard input. `groups` selects
+    row groups of a Parquet file, from the first up to, not including, the second. Raises UsageError
+    without pyarrow; DataError if the file is not in this format, is empty, has two columns of one
+    name, or, with its row, a line with other columns than the first.
     """
     if input != "text":
-        pyarrow()
+        import_pyarrow()
     with open_text(path) as source:
-        table = _READERS[input](path, source) if groups is None else _parquet(path, source, groups)
+        table = (
+            _READERS[input](path, source) if groups is None else _open_parquet(path, source, groups)
+        )
         if len({*table.names}) < len(table.names):
             name = next(name for name in table.names if table.names.count(name) > 1)
             places = [str(k) for k, other in enumerate(table.names, 1) if other == name]
@@ -80,9 +70,9 @@ def open_table(path: str, input: str, groups: tuple[int, int] | None = None) -> 
 
 
 def open_frame(frame: Any) -> Table:
-    """The table of a DataFrame, or of whatever else Arrow takes as a table."""
-    pa = pyarrow()
-    with _told(FRAME, "table for Arrow"):
+    """Return the table of a DataFrame, or of another object that Arrow takes as a table."""
+    pa = import_pyarrow()
+    with _as_data_error(FRAME, "table for Arrow"):
         if hasattr(frame, "__arrow_c_stream__") or isinstance(frame, pa.Table):
             table = pa.table(frame)
         elif hasattr(frame, "to_arrow"):
@@ -90,16 +80,16 @@ def open_frame(frame: Any) -> Table:
         else:
             table = pa.Table.from_pandas(frame, preserve_index=False)
         batches = iter(table.combine_chunks().to_batches(_ROWS))
-    return _of_batches(FRAME, "table for Arrow", table.schema, batches)
+    return _validate_batches(FRAME, "table for Arrow", table.schema, batches)
 
 
 def read_cells(path: str, name: str, column: Any) -> Cells:
-    """The cells of a column of a batch; raises as `svmcut.tables.cells.cells_of`."""
-    return column if isinstance(column, Texts) else cells_of(column, name, path)
+    """Return the cells of a column of a batch; raise as `svmcut.tables.cells.to_cells`."""
+    return column if isinstance(column, Texts) else to_cells(column, name, path)
 
 
 class _File(io.RawIOBase):
-    """The text of a file as Arrow reads it."""
+    """The text of a file as a stream for Arrow."""
 
     def __init__(self, text: Text, head: bytes):
         super().__init__()
@@ -119,9 +109,9 @@ class _File(io.RawIOBase):
         return count
 
 
-def _header(path: str, line: bytes, sign: str) -> list[str]:
-    """The cells of the first line."""
-    if b"\r" in _QUOTED.sub(b"", line):
+def _parse_header(path: str, line: bytes, sign: str) -> list[str]:
+    """Return the cells of the first line."""
+    if b"\r" in _QUOTED_CELL.sub(b"", line):
         message = "lines end in carriage returns alone; expected newlines, as tr '\\r' '\\n' makes"
         raise DataError(path, message, 1, line.index(b"\r") + 1)
     try:
@@ -130,8 +120,8 @@ def _header(path: str, line: bytes, sign: str) -> list[str]:
         raise DataError(path, Message("no header: {}", str(error)), 1, 1) from None
 
 
-def _start(path: str, text: Text) -> bytes:
-    """The first bytes, without a mark of UTF-8; at least a line, where there is one."""
+def _read_start(path: str, text: Text) -> bytes:
+    """Return at least the first line, if there is one, without a byte order mark."""
     head, view = bytearray(), memoryview(bytearray(1 << 16))
     while (b"\n" not in head or len(head) < len(_MARK)) and (count := text.readinto(view)):
         head += view[:count]
@@ -142,20 +132,20 @@ def _start(path: str, text: Text) -> bytes:
     return start.removeprefix(_MARK)
 
 
-def _separated(path: str, text: Text, delimiter: bytes | None = None) -> Table:
+def _open_delimited(path: str, text: Text, delimiter: bytes | None = None) -> Table:
     from pyarrow import csv as reader
 
     text.check_kind()
-    pa, head = pyarrow(), _start(path, text)
+    pa, head = import_pyarrow(), _read_start(path, text)
     if not head.strip():
         raise NoExamples(path)
     if any(head.startswith(magic) for magic in PACKINGS):
         raise DataError(path, "is packed twice; unpack it once")
     head = head.lstrip(b"\r\n")
     line = head.split(b"\n", 1)[0].rstrip(b"\r")
-    sign = chr(delimiter[0] if delimiter else _delimiter(line))
-    first = _header(path, line, sign)
-    headed = all(math.isnan(number_of(cell.encode("utf-8", "replace"))) for cell in first)
+    sign = chr(delimiter[0] if delimiter else _guess_delimiter(line))
+    first = _parse_header(path, line, sign)
+    headed = all(math.isnan(parse_number(cell.encode("utf-8", "replace"))) for cell in first)
     names = [cell.strip() or str(k) for k, cell in enumerate(first, 1)]
     if not headed:
         names = [str(k) for k in range(1, len(first) + 1)]
@@ -176,26 +166,26 @@ def _separated(path: str, text: Text, delimiter: bytes | None = None) -> Table:
             with reader.open_csv(pa.PythonFile(file, mode="r"), **how) as reading:
                 for batch in reading:
                     rows, last = rows + batch.num_rows, batch.columns
-                    last = [validated(column, batch.num_rows) for column in last]
+                    last = [validate_column(column, batch.num_rows) for column in last]
                     yield last
             if file.quotes % 2 and any(
                 len(column) and b"\n" in column[-1].as_py() for column in last
             ):
                 raise DataError(path, f"row {rows}: a quote stands open up to the end of the file")
         except pa.ArrowException as error:
-            raise DataError(path, _of_arrow(str(error), headed, len(names))) from None
+            raise DataError(path, _arrow_message(str(error), headed, len(names))) from None
 
     return Table(names, batches())
 
 
-_FOUND = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+_RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 
 
-def _of_arrow(text: str, headed: bool, columns: int) -> Message | str:
-    """Return an error of Arrow about a file in the words of svmcut."""
-    if match := _FOUND.search(text):
+def _arrow_message(text: str, headed: bool, columns: int) -> Message | str:
+    """Return Arrow's error about a file in svmcut's words."""
+    if match := _RAGGED.search(text):
         row, expected, actual = map(int, match.groups())
-        return _ragged(row, actual, expected, headed)
+        return _ragged_message(row, actual, expected, headed)
     if "straddl" in text:
         return f"a row is longer than {_BLOCK:,} bytes; does a quote stand open?"
     if "Empty CSV" in text:
@@ -203,38 +193,39 @@ def _of_arrow(text: str, headed: bool, columns: int) -> Message | str:
     return Message("{}", text.splitlines()[0])
 
 
-def _ragged(number: int | None, actual: int, expected: int, headed: bool) -> Message:
+def _ragged_message(number: int | None, actual: int, expected: int, headed: bool) -> Message:
     where = "a row" if number is None else f"row {number - headed}"
     like = "the header" if headed else "row 1"
     return Message("{} has {} columns; expected {}, as in {}", where, actual, expected, like)
 
 
-def _delimiter(line: bytes) -> int:
-    """The sign that stands most often outside quotes in the first line; a comma of none."""
-    bare = _QUOTED.sub(b"", line)
+def _guess_delimiter(line: bytes) -> int:
+    """Return the delimiter that occurs most often outside quotes in the first line; a comma if none
+    does."""
+    bare = _QUOTED_CELL.sub(b"", line)
     return max(_DELIMITERS, key=lambda sign: bare.count(sign))
 
 
-def _of_batches(path: str, what: str, schema: Any, batches: Iterator[Any]) -> Table:
-    """A table of batches of Arrow, whose buffers are validated before anything reads them."""
+def _validate_batches(path: str, what: str, schema: Any, batches: Iterator[Any]) -> Table:
+    """Return a table of Arrow's batches, whose buffers are validated before anything reads them."""
     check_names(path, schema)
 
     def checked() -> Iterator[list[Any]]:
-        with _told(path, what):
+        with _as_data_error(path, what):
             for batch in batches:
                 columns = []
                 for name, column in zip(schema.names, batch.columns, strict=True):
-                    with _told(path, f"{what}: column '{name}'"):
-                        columns.append(validated(column, batch.num_rows))
+                    with _as_data_error(path, f"{what}: column '{name}'"):
+                        columns.append(validate_column(column, batch.num_rows))
                 yield columns
 
     return Table(schema.names, checked())
 
 
 @contextmanager
-def _told(path: str, what: str) -> Iterator[None]:
-    """Failures of Arrow become a DataError of what there should be."""
-    pa = pyarrow()
+def _as_data_error(path: str, what: str) -> Iterator[None]:
+    """Turn failures of Arrow into a DataError that names the expected format."""
+    pa = import_pyarrow()
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
@@ -242,60 +233,55 @@ def _told(path: str, what: str) -> Iterator[None]:
         raise DataError(path, Message("no {}: {}", what, message)) from None
 
 
-def _json_lines(path: str, text: Text) -> Table:
+def _open_json_lines(path: str, text: Text) -> Table:
     from svmcut.tables.json_lines import read_lines
 
     table = read_lines(path, text)
     batches = iter(table.combine_chunks().to_batches(_ROWS))
-    return _of_batches(path, "JSON", table.schema, batches)
+    return _validate_batches(path, "JSON", table.schema, batches)
 
 
-def _parquet(path: str, text: Text, groups: tuple[int, int] | None = None) -> Table:
-    with _told(path, PARQUET):
+def _open_parquet(path: str, text: Text, groups: tuple[int, int] | None = None) -> Table:
+    with _as_data_error(path, PARQUET):
         file = _parquet_file(path, text)
         some = None if groups is None else list(range(*groups))
         batches = file.iter_batches(_ROWS, row_groups=some)
-        return _of_batches(path, PARQUET, file.schema_arrow, batches)
+        return _validate_batches(path, PARQUET, file.schema_arrow, batches)
 
 
 def _parquet_file(path: str, text: Text) -> Any:
     from pyarrow import parquet
 
-    with _told(path, PARQUET):
-        return parquet.ParquetFile(_seekable(text, pyarrow()))
+    with _as_data_error(path, PARQUET):
+        return parquet.ParquetFile(_as_seekable(text, import_pyarrow()))
 
 
-def sizes_of_groups(path: str) -> list[int]:
-    """Bytes of every row group of a Parquet file, unpacked.
-
-    Raises
-    ------
-    DataError, UsageError
-        As `open_table`.
-    """
+def row_group_sizes(path: str) -> list[int]:
+    """Return the unpacked bytes of every row group of a Parquet file; raise as `open_table`."""
     with open_text(path) as text:
         about = _parquet_file(path, text).metadata
         return [about.row_group(k).total_byte_size for k in range(about.num_row_groups)]
 
 
-def _arrow(path: str, text: Text) -> Table:
+def _open_arrow(path: str, text: Text) -> Table:
     from pyarrow import ipc
 
-    pa = pyarrow()
-    with _told(path, ARROW):
-        source = _seekable(text, pa)
+    pa = import_pyarrow()
+    with _as_data_error(path, ARROW):
+        source = _as_seekable(text, pa)
         try:
             file = ipc.open_file(source)
         except pa.ArrowInvalid:
             source.seek(0)
             stream = ipc.open_stream(source)
-            return _of_batches(path, ARROW, stream.schema, stream)
+            return _validate_batches(path, ARROW, stream.schema, stream)
         batches = (file.get_batch(k) for k in range(file.num_record_batches))
-        return _of_batches(path, ARROW, file.schema, batches)
+        return _validate_batches(path, ARROW, file.schema, batches)
 
 
-def _seekable(text: Text, pa: Any) -> Any:
-    """A file that Arrow may read at any place: itself where it is plain, else all of it."""
+def _as_seekable(text: Text, pa: Any) -> Any:
+    """Return a file that Arrow can seek in: the file itself if it is plain, else its whole
+    content."""
     if text.state is not None and text.path != "-" and text.size == text.state[0]:
         return pa.memory_map(local_path(text.path))
     if is_url(text.path) and text.size >= 0 and text.raw.seekable():
@@ -304,12 +290,13 @@ def _seekable(text: Text, pa: Any) -> Any:
     return pa.BufferReader(text.rest())
 
 
-def _documents(path: str, text: Text) -> Table:
-    """Lines of a label and a text: LABEL<tab>TEXT, or fastText's __label__A __label__B TEXT."""
-    return Table([LABEL, TEXT], _lines(path, text))
+def _open_documents(path: str, text: Text) -> Table:
+    """Return lines of a label and a text: LABEL<tab>TEXT, or fastText's __label__A __label__B
+    TEXT."""
+    return Table([LABEL, TEXT], _read_documents(path, text))
 
 
-def _lines(path: str, text: Text) -> Iterator[list[Any]]:
+def _read_documents(path: str, text: Text) -> Iterator[list[Any]]:
     kept, number, view = b"", 0, memoryview(bytearray(_BLOCK))
     while True:
         count = text.readinto(view)
@@ -324,14 +311,14 @@ def _lines(path: str, text: Text) -> Iterator[list[Any]]:
             line = line.removeprefix(_MARK) if number == 1 else line
             if not line.strip():
                 continue
-            label, body = _labelled(line)
+            label, body = _split_label(line)
             if label is None:
                 message = "no tab behind a label; expected LABEL, a tab and the text, or __label__"
                 raise DataError(path, message, number, 1)
             labels.append(label)
             texts.append(body)
         if labels:
-            yield [Texts.of(labels), Texts.of(texts)]
+            yield [Texts.from_list(labels), Texts.from_list(texts)]
         if not count:
             return
 
@@ -339,7 +326,7 @@ def _lines(path: str, text: Text) -> Iterator[list[Any]]:
 _MARKED = b"__label__"
 
 
-def _labelled(line: bytes) -> tuple[bytes | None, bytes]:
+def _split_label(line: bytes) -> tuple[bytes | None, bytes]:
     line = line.rstrip(b"\r")
     if not line.startswith(_MARKED):
         label, tab, body = line.partition(b"\t")
@@ -353,10 +340,10 @@ def _labelled(line: bytes) -> tuple[bytes | None, bytes]:
 
 
 _READERS = {
-    "csv": _separated,
-    "tsv": lambda path, text: _separated(path, text, b"\t"),
-    "jsonl": _json_lines,
-    "parquet": _parquet,
-    "arrow": _arrow,
-    "text": _documents,
+    "csv": _open_delimited,
+    "tsv": lambda path, text: _open_delimited(path, text, b"\t"),
+    "jsonl": _open_json_lines,
+    "parquet": _open_parquet,
+    "arrow": _open_arrow,
+    "text": _open_documents,
 }

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Numbers of tuples of texts stay below this.
-_MOST = 1 << 62
+_MAX_NUMBER = 1 << 62
 #: Tokens outside of a sequence that have a text of their own, on either side.
 _EDGE = 8
 _COMMENT = re.compile(r"(^|\s)#.*|\s+$")
@@ -56,42 +56,33 @@ _EXPECTED = Message(
 
 
 class Column(NamedTuple):
-    """One column of all tokens: (n,) int32 numbers of texts, and the texts."""
+    """A column of all tokens: (n,) numbers of texts, and the texts."""
 
     ids: NDArray[np.int32]
     texts: Sequence[str]
 
 
 class Marker(NamedTuple):
-    """The placeholder of a text in a line.
+    """The placeholder of a text in a line."""
 
-    Attributes
-    ----------
-    letter : {"x", "t", "m", "s"}
-    lower : bool
-        Whether the text is taken in lower case.
-    row : int
-        Tokens behind this one, or with `absolute` the place in the sequence.
-    absolute : bool
-    column : int
-    regex : str
-        As in the template; "" without one.
-    """
-
+    #: One of x, t, m, s.
     letter: str
+    #: True to take the text in lower case.
     lower: bool
+    #: Tokens behind this one, or with `absolute` the place in the sequence.
     row: int
     absolute: bool
     column: int
+    #: The expression in Wapiti's syntax; "" without one.
     regex: str = ""
 
-    def of(self) -> Callable[[str], str]:
+    def make_function(self) -> Callable[[str], str]:
         """Return the function that changes a text."""
         change: Callable[[str], str] = str
         if self.letter == "s":
-            change = shape_of
+            change = word_shape
         elif self.letter != "x":
-            search = re.compile(translated(self.regex), re.DOTALL).search
+            search = re.compile(translate_regex(self.regex), re.DOTALL).search
             if self.letter == "t":
                 return lambda text: "true" if search(text) else "false"
 
@@ -103,8 +94,8 @@ class Marker(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One template: its number in the file, whether its features are joined with one tag and with
-    two, and its literals and markers in turn."""
+    """A template: its line number, whether its features are joined with one tag and with two, and
+    its literals and markers in turn."""
 
     number: int
     one: bool
@@ -118,31 +109,21 @@ class Line(NamedTuple):
 
 
 class Template:
-    """The templates of a file.
+    """The templates of a file, whose name is `path` in messages.
 
-    Parameters
-    ----------
-    lines : sequence of str
-        The file's.
-    path : str
-        For messages.
-
-    Raises
-    ------
-    DataError
-        With the line: one that begins with none of U, B and ``*``, and a marker or an expression
-        that is none.
+    Raises DataError with the line: one that does not begin with U, B or ``*``, or has an invalid
+    marker or expression.
     """
 
     def __init__(self, lines: Sequence[str], path: str = "template"):
         self.path = path
         self.texts = tuple(lines)
-        parsed = (self._parsed(number, text) for number, text in enumerate(lines, 1))
+        parsed = (self._parse_line(number, text) for number, text in enumerate(lines, 1))
         self.lines = [line for line in parsed if line is not None]
 
     @property
     def has_transitions(self) -> bool:
-        """True where a line says that tags depend on the tag before."""
+        """True if a line says that tags depend on the tag before."""
         return any(line.two for line in self.lines)
 
     @property
@@ -152,12 +133,12 @@ class Template:
 
     @property
     def n_columns(self) -> int:
-        """Columns that are named."""
+        """Number of columns that the template needs."""
         columns = [marker.column for line in self.lines for marker in line.markers]
         return max(columns, default=-1) + 1
 
     def check(self, n_columns: int) -> None:
-        """Refuses, as a DataError, columns that files of so many in front of the tag do not
+        """Raise DataError for columns that a file with `n_columns` in front of the tag does not
         have."""
         for line in self.lines:
             for marker in line.markers:
@@ -169,7 +150,7 @@ class Template:
                     )
                     raise DataError(self.path, message, line.number)
 
-    def _parsed(self, number: int, text: str) -> Line | None:
+    def _parse_line(self, number: int, text: str) -> Line | None:
         text = _COMMENT.sub("", text) if '"' not in text else text.rstrip()
         if not text.strip() or text.startswith("#"):
             return None
@@ -216,9 +197,11 @@ class Template:
 
 
 def default_lines(n_columns: int) -> tuple[str, ...]:
-    """The template where none is given, for so many columns in front of the tag: of the first, the
-    words, words with their neighbours, prefixes and suffixes of up to four letters and shapes; of
-    every other what stands there, at the neighbours, and pairs."""
+    """Return the default template for n_columns in front of the tag.
+
+    For the first column: words, pairs with neighbours, prefixes and suffixes of up to four letters,
+    and shapes; for every other column: texts, also of neighbours, and pairs.
+    """
     lines = [f"Uw{row}=%x[{row},0]" for row in (-2, -1, 0, 1, 2)]
     lines += ["Uw-1|w0=%x[-1,0]|%x[0,0]", "Uw0|w1=%x[0,0]|%x[1,0]", "Ulower=%X[0,0]"]
     lines += [f'Uprefix{size}=%m[0,0,"^{"." * size}"]' for size in (1, 2, 3, 4)]
@@ -233,8 +216,9 @@ def default_lines(n_columns: int) -> tuple[str, ...]:
     return (*lines, "U", "B")
 
 
-def shape_of(text: str) -> str:
-    """X for capitals, x for other letters, 0 for digits, and all else as it is; runs cut to one."""
+def word_shape(text: str) -> str:
+    """Return X for capitals, x for other letters, 0 for digits, and other characters as they are;
+    runs are cut to one."""
     kinds: list[str] = []
     for letter in text:
         kind = (
@@ -252,8 +236,9 @@ def shape_of(text: str) -> str:
 
 
 @cache
-def _letters(test: Callable[[str], bool]) -> str:
-    """Ranges of a class of re: what is so of the first 65536 characters."""
+def _character_ranges(test: Callable[[str], bool]) -> str:
+    """Return the ranges of a regular expression's class: those of the first 65536 characters that
+    pass a test."""
     codes = [code for code in range(1 << 16) if test(chr(code))]
     ends = np.flatnonzero(np.diff(codes, append=1 << 20) > 1).tolist()
     starts = [0, *(end + 1 for end in ends[:-1])]
@@ -267,17 +252,17 @@ def _is_sign(letter: str) -> bool:
 _CLASSES: dict[str, Callable[[], str]] = {
     "d": lambda: r"\d",
     "s": lambda: r"\s",
-    "a": lambda: _letters(str.isalpha),
-    "w": lambda: _letters(str.isalpha) + r"\d",
-    "l": lambda: _letters(str.islower),
-    "u": lambda: _letters(str.isupper),
-    "p": lambda: _letters(_is_sign),
+    "a": lambda: _character_ranges(str.isalpha),
+    "w": lambda: _character_ranges(str.isalpha) + r"\d",
+    "l": lambda: _character_ranges(str.islower),
+    "u": lambda: _character_ranges(str.isupper),
+    "p": lambda: _character_ranges(_is_sign),
 }
 
 
-def translated(regex: str) -> str:
-    """An expression of Wapiti's in Python's syntax: ``.``, ``^`` and ``$`` at the ends, ``*`` and
-    ``?`` behind one character, classes ``\\a \\d \\l \\p \\s \\u \\w`` and, negated, their
+def translate_regex(regex: str) -> str:
+    """Translate an expression of Wapiti into Python's syntax: ``.``, ``^`` and ``$`` at the ends,
+    ``*`` and ``?`` after one character, classes ``\\a \\d \\l \\p \\s \\u \\w`` and, negated, their
     capitals."""
     pieces, k = [], 0
     while k < len(regex):
@@ -304,13 +289,13 @@ def translated(regex: str) -> str:
     return "".join(pieces)
 
 
-#: The texts of several markers, of numbers of their tuples.
+#: Returns the texts of several markers, given numbers of their tuples.
 _Decoder: TypeAlias = "Callable[[NDArray[np.int64]], list[list[str]]]"
 
 
-class Numbered(NamedTuple):
-    """The feature of a line at every token: (n,) int64 numbers below `size`, and a function
-    that gives the names of some of these."""
+class LineFeatures(NamedTuple):
+    """The feature of a line at every token: (n,) numbers below `size`, and a function that returns
+    the names of some of these."""
 
     ids: NDArray[np.int64]
     size: int
@@ -321,24 +306,17 @@ def _decoder(texts: Sequence[str]) -> _Decoder:
     return lambda ids: [[texts[k] for k in ids.tolist()]]
 
 
-def _chosen(decode: _Decoder, there: NDArray[np.int64]) -> _Decoder:
+def _select(decode: _Decoder, there: NDArray[np.int64]) -> _Decoder:
     return lambda ids: decode(there[ids])
 
 
-def _behind(decode: _Decoder, texts: Sequence[str]) -> _Decoder:
+def _append_texts(decode: _Decoder, texts: Sequence[str]) -> _Decoder:
     size = len(texts)
     return lambda ids: [*decode(ids // size), [texts[k] for k in (ids % size).tolist()]]
 
 
 class Expansion:
-    """Features of tokens.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-    bounds : (m + 1,) int64
-        Sequence k is tokens bounds[k] to bounds[k + 1].
-    """
+    """Features of tokens; sequence k is tokens bounds[k] to bounds[k + 1]."""
 
     def __init__(self, columns: Sequence[Column], bounds: NDArray[np.int64]):
         self._columns, self._bounds = columns, bounds
@@ -352,45 +330,46 @@ class Expansion:
         starts = np.repeat(self._bounds[:-1], lengths)
         return np.arange(len(starts)) - starts, np.repeat(lengths, lengths)
 
-    def of(self, line: Line) -> Numbered:
-        """The feature of a line at every token."""
+    def expand(self, line: Line) -> LineFeatures:
+        """Return the feature of a line at every token."""
         n, markers = int(self._bounds[-1]), line.markers
         if not markers:
             text = str(line.pieces[0])
-            return Numbered(np.zeros(n, np.int64), 1, lambda ids: [text] * len(ids))
+            return LineFeatures(np.zeros(n, np.int64), 1, lambda ids: [text] * len(ids))
         literals = [str(piece) for piece in line.pieces[::2]]
         pattern = "%s".join(literals)
         codes, texts = self._part(markers[0])
         count, decode = len(texts), _decoder(texts)
         for marker in markers[1:]:
             ids, texts = self._part(marker)
-            if count * len(texts) > _MOST:
+            if count * len(texts) > _MAX_NUMBER:
                 there, codes = np.unique(codes, return_inverse=True)
-                count, decode = len(there), _chosen(decode, there)
+                count, decode = len(there), _select(decode, there)
             codes, count = codes * len(texts) + ids, count * len(texts)
-            decode = _behind(decode, texts)
-        return Numbered(codes, count, lambda ids: [pattern % row for row in zip(*decode(ids))])
+            decode = _append_texts(decode, texts)
+        return LineFeatures(codes, count, lambda ids: [pattern % row for row in zip(*decode(ids))])
 
     def _part(self, marker: Marker) -> tuple[NDArray[np.int64], list[str]]:
-        """(n,) the number of what a marker stands for at every token, and these texts."""
+        """Return (n,) the number of a marker's text at every token, and these texts."""
         key = marker._replace(row=0, absolute=False)
         if key not in self._changed:
-            self._changed[key] = self._change(marker)
+            self._changed[key] = self._change_texts(marker)
         numbers, texts = self._changed[key]
         return numbers[self._shift(marker)], texts
 
-    def _change(self, marker: Marker) -> tuple[NDArray[np.int64], list[str]]:
-        """Of every text of a column, and those at the edges, the number of what becomes of it."""
+    def _change_texts(self, marker: Marker) -> tuple[NDArray[np.int64], list[str]]:
+        """Return the number of the changed text for every text of a column and at the edges, and
+        the changed texts."""
         edges = [f"_B-{k}" for k in range(1, _EDGE + 1)] + [f"_B+{k}" for k in range(1, _EDGE + 1)]
-        texts, of = [*self._columns[marker.column].texts, *edges], marker.of()
+        texts, change = [*self._columns[marker.column].texts, *edges], marker.make_function()
         if marker.letter == "x" and not marker.lower:
             return np.arange(len(texts)), texts
         known: dict[str, int] = {}
-        numbers = [known.setdefault(of(text), len(known)) for text in texts]
+        numbers = [known.setdefault(change(text), len(known)) for text in texts]
         return np.array(numbers, np.int64), list(known)
 
     def _shift(self, marker: Marker) -> NDArray[np.int64]:
-        """(n,) numbers of the texts of a marker's column at its row, those at the edges behind the
+        """Return (n,) numbers of a marker's texts at its row; those at the edges come after the
         column's own."""
         key = (marker.row, marker.column, marker.absolute)
         if key in self._shifted:
@@ -412,8 +391,8 @@ class Expansion:
         return ids
 
 
-def _distinct(numbered: Numbered) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The numbers that are there, in order, and (n,) the place of each token's among them."""
+def _find_distinct(numbered: LineFeatures) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers that occur, in order, and (n,) the place of each token's among them."""
     ids, count = numbered.ids, numbered.size
     if count <= 4 * len(ids) + 1024:
         there = np.zeros(count, bool)
@@ -432,14 +411,16 @@ def learn_features(
     known: dict[str, int],
     least: int = 1,
 ) -> NDArray[np.int32]:
-    """(n, lines) columns of the features of tokens, -1 for none; `known` gets the names of those
-    that tokens have at least so often, each line's behind those of the lines before."""
+    """Return (n, lines) columns of the features of tokens, -1 for none.
+
+    `known` receives the names of features that at least `least` tokens have, line after line.
+    """
 
     def number(names: list[str], places: NDArray[np.int64]) -> list[int]:
         return [known.setdefault(name, len(known)) for name in names]
 
     if least == 1:
-        return _expanded(template, columns, bounds, number)
+        return _expand(template, columns, bounds, number)
     counts: dict[str, int] = {}
 
     def count(names: list[str], places: NDArray[np.int64]) -> list[int]:
@@ -449,62 +430,63 @@ def learn_features(
         return [every.setdefault(name, len(every)) for name in names]
 
     every: dict[str, int] = {}
-    columns_of = _expanded(template, columns, bounds, count)
+    columns_of = _expand(template, columns, bounds, count)
     kept = np.array([counts[name] >= least for name in every], bool)
     known |= {name: k for k, name in enumerate(name for name in every if counts[name] >= least)}
     return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)[columns_of]
 
 
-def known_features(
+def number_features(
     template: Template,
     columns: Sequence[Column],
     bounds: NDArray[np.int64],
     number: Callable[[str], int],
 ) -> NDArray[np.int32]:
-    """As `learn_features`, with the number of every name, -1 for none."""
-    return _expanded(
+    """Return (n, lines) the number of every feature's name, -1 for none."""
+    return _expand(
         template, columns, bounds, lambda names, places: [number(name) for name in names]
     )
 
 
-def hashed(bits: int) -> Callable[[str], int]:
-    """Numbers of names below 2^bits: the low bits of their CRC-32, of UTF-8."""
+def make_hash(bits: int) -> Callable[[str], int]:
+    """Return a function that hashes names to numbers below 2^bits: the low bits of the CRC-32 of
+    UTF-8."""
     mask = (1 << bits) - 1
     return lambda name: zlib.crc32(name.encode("utf-8", "surrogateescape")) & mask
 
 
-def hashed_features(
+def hash_features(
     template: Template,
     columns: Sequence[Column],
     bounds: NDArray[np.int64],
     bits: int,
     least: int = 1,
 ) -> NDArray[np.int32]:
-    """As `learn_features`, with numbers that are hashes; -1 where tokens have one less often."""
-    features = known_features(template, columns, bounds, hashed(bits))
+    """Return (n, lines) hashes of the features; -1 for those that fewer than `least` tokens
+    have."""
+    features = number_features(template, columns, bounds, make_hash(bits))
     if least > 1:
         features[np.bincount(features.ravel(), minlength=1 << bits)[features] < least] = -1
     return features
 
 
-def _expanded(
+def _expand(
     template: Template,
     columns: Sequence[Column],
     bounds: NDArray[np.int64],
     number: Callable[[list[str], NDArray[np.int64]], list[int]],
 ) -> NDArray[np.int32]:
-    """(n, lines) what `number` gives the names of a line's features, each once, for every token the
-    one at its place."""
+    """Return (n, lines) features: `number` gives the numbers of a line's different names."""
     expansion, lines = Expansion(columns, bounds), feature_lines(template)
     features = np.empty((int(bounds[-1]), len(lines)), np.int32)
     for k, line in enumerate(lines):
-        numbered = expansion.of(line)
-        there, places = _distinct(numbered)
+        numbered = expansion.expand(line)
+        there, places = _find_distinct(numbered)
         own = number(numbered.names(there), places)
         features[:, k] = np.array(own, np.int32)[places]
     return features
 
 
 def feature_lines(template: Template) -> list[Line]:
-    """The lines that give every token a feature."""
+    """Return the lines that give every token a feature."""
     return [line for line in template.lines if line.one or line.markers]

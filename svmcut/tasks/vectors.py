@@ -157,7 +157,7 @@ class RowTask(Task):
         if (words := how.pop("words", None)) and not how.get("unlabelled"):
             from svmcut.tables.label_words import LabelWords
 
-            how["numbered"] = LabelWords(path, words).of
+            how["numbered"] = LabelWords(path, words).number_text
         if (needed := how.pop("given", None)) is not None:
             return _stream_values(path, how, needed)
         return stream_examples(path, **how)

@@ -92,7 +92,7 @@ def test_why_pyarrow_is_not_there(monkeypatch, error, says):
 
     monkeypatch.setattr(builtins, "__import__", failing)
     with pytest.raises(UsageError, match=says) as refusal:
-        cells.pyarrow()
+        cells.import_pyarrow()
     assert ("not installed" in str(refusal.value)) == (says == "pip install pyarrow")
 
 

@@ -38,7 +38,7 @@ from svmcut.spec.catalog import (
 )
 from svmcut.spec.parameters import DEFAULTS, KINDS, Settings
 from svmcut.spec.schemas import state_classes
-from svmcut.tables.options import OPTIONS as TABLE_OPTIONS
+from svmcut.tables.options import TABLE_OPTIONS
 from svmcut.tasks.protocol import make_task
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -14,7 +14,7 @@ import svmcut
 from svmcut.base.errors import DataError
 from svmcut.spec import typed
 from svmcut.spec.parameters import KINDS, Settings
-from svmcut.tables.options import OPTIONS
+from svmcut.tables.options import TABLE_OPTIONS
 
 WITHOUT = {"task", "given"}
 ROOT = str(Path(svmcut.__file__).parents[1])
@@ -85,7 +85,7 @@ def test_arrays_of_other_columns_are_refused(data, tmp_path):
 
 def test_every_parameter_has_a_type():
     for named in (typed.Parameters, typed.Lists):
-        known = {*KINDS, *OPTIONS, "original"} - WITHOUT
+        known = {*KINDS, *TABLE_OPTIONS, "original"} - WITHOUT
         lacking = known ^ set(typing.get_type_hints(named))
         assert not lacking, f"{lacking} lack types in svmcut/spec/typed.py: make docs"
     for name, hint in typing.get_type_hints(typed.Parameters).items():

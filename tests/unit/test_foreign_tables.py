@@ -16,7 +16,7 @@ from pyarrow import ipc, parquet
 from svmcut.base.errors import DataError
 from svmcut.files.names import input_by_ending
 from svmcut.spec.entries import CLASSES, NUMBERS, SETS
-from svmcut.tables.encoded import TestTable, examples_of, read_encoded
+from svmcut.tables.encoded import TestTable, encode_frame, read_encoded
 from svmcut.tables.options import TableOptions
 
 
@@ -191,12 +191,12 @@ def test_frames_are_validated_and_need_not_be_aligned():
         )
 
     options = TableOptions(label="y", categories=("c",))
-    found = examples_of(frame(offsets, b"".join(texts)), options)
+    found = encode_frame(frame(offsets, b"".join(texts)), options)
     assert found.X.to_dense().tolist() == [[1, 0], [0, 1]] * 2
     with pytest.raises(DataError, match="the table: no table for Arrow: column 'c': "):
-        examples_of(frame(struct.pack("<5q", 0, 2, 400, 6, 8), b"".join(texts)), options)
+        encode_frame(frame(struct.pack("<5q", 0, 2, 400, 6, 8), b"".join(texts)), options)
     empty = pa.chunked_array([pa.array([], pa.large_string()), ["ab", "cd"]])
-    found = examples_of(pa.table({"c": empty, "y": [0, 1]}), options)
+    found = encode_frame(pa.table({"c": empty, "y": [0, 1]}), options)
     assert found.X.to_dense().tolist() == [[1, 0], [0, 1]]
 
 
@@ -250,4 +250,4 @@ def test_tables_without_columns_are_none(tmp_path):
         with pytest.raises(DataError, match=f"{name}: has no columns"):
             read(tmp_path / name)
     with pytest.raises(DataError, match="the table: has no columns"):
-        examples_of(pa.table({}), TableOptions(label="y"))
+        encode_frame(pa.table({}), TableOptions(label="y"))

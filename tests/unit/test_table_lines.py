@@ -10,7 +10,7 @@ import svmcut
 from svmcut.base.errors import ModelError
 from svmcut.base.records import replace
 from svmcut.formats import read_model, write_model
-from svmcut.tables.lines import parse, text_of
+from svmcut.tables.lines import format_lines, parse_lines
 
 
 @pytest.fixture(scope="module")
@@ -99,8 +99,8 @@ def test_a_table_has_the_features_and_the_labels_of_its_model(model, tmp_path):
 
 def test_lines_of_a_table_read_back(model):
     table = read_model(str(model)).table
-    text = text_of(table)
-    assert text_of(parse("a", text, 1)) == text
+    text = format_lines(table)
+    assert format_lines(parse_lines("a", text, 1)) == text
     assert replace(table, format="tsv") != table
 
 

@@ -20,7 +20,7 @@ from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
 from svmcut.tables.encoded import TrainingTable
 from svmcut.tables.options import table_options
-from svmcut.tables.parts import Piece, pieces_in
+from svmcut.tables.parts import Piece, list_pieces
 
 
 def table(n=300, classes=2, seed=0):
@@ -112,10 +112,11 @@ def test_row_groups_are_parts_whatever_their_file(tmp_path):
     whole = table()
     path = str(tmp_path / "all.parquet")
     parquet.write_table(whole, path, row_group_size=100)
-    pieces = pieces_in(path, "parquet")
+    pieces = list_pieces(path, "parquet")
     assert [piece.groups for piece in pieces] == [(0, 1), (1, 2), (2, 3)]
     assert (
-        pieces[1].name.endswith("all.parquet, row group 2") and len(pieces_in("x.csv", "csv")) == 1
+        pieces[1].name.endswith("all.parquet, row group 2")
+        and len(list_pieces("x.csv", "csv")) == 1
     )
     assert Piece("f", "parquet", (0, 3)).name == "f, row groups 1 to 3"
     found = trained([path])

@@ -261,4 +261,4 @@ def test_wide_tables_are_read(tmp_path):
     names = ",".join(f"c{k}" for k in range(1000))
     rows = "".join(",".join(str((i * k) % 7) for k in range(1000)) + "\n" for i in range(4))
     found = read(written(tmp_path / "wide.csv", f"{names}\n{rows}"), label="c1", text=())
-    assert found.X.n_features == 999 and "and 996 others: number" in found.table.encoding.told()
+    assert found.X.n_features == 999 and "and 996 others: number" in found.table.encoding.describe()

@@ -14,11 +14,11 @@ from svmcut.tables.templates import (
     Column,
     Template,
     default_lines,
-    hashed_features,
-    known_features,
+    hash_features,
     learn_features,
-    shape_of,
-    translated,
+    number_features,
+    translate_regex,
+    word_shape,
 )
 
 WORDS = ["The", "dog", "U.S.", "ran", "42nd", "a-b", "ÄRGER", "über", "x", "%s", "été", "-", "IBM"]
@@ -94,7 +94,7 @@ def test_many_texts_are_numbered_without_an_overflow(monkeypatch):
     sequences = drawn(3)
     columns, bounds = columns_of(sequences)
     line = "U:%x[-1,0]/%x[0,0]/%x[1,0]/%x[2,0]/%x[0,1]"
-    monkeypatch.setattr(templates, "_MOST", 5000)
+    monkeypatch.setattr(templates, "_MAX_NUMBER", 5000)
     known = {}
     found = learn_features(Template([line]), columns, bounds, known)
     assert named(found, known) == truth.features([line], sequences)
@@ -110,10 +110,10 @@ def test_hashes_are_those_of_names_whatever_the_order():
     found = learn_features(template, columns, bounds, learnt)
     names, mask = [*learnt], (1 << 6) - 1
     expected = [[zlib.crc32(names[k].encode()) & mask for k in row] for row in found.tolist()]
-    hashed = hashed_features(template, columns, bounds, 6)
+    hashed = hash_features(template, columns, bounds, 6)
     assert hashed.tolist() == expected
     counts = np.bincount(hashed.ravel(), minlength=64)
-    rare = hashed_features(template, columns, bounds, 6, int(np.median(counts)) + 1)
+    rare = hash_features(template, columns, bounds, 6, int(np.median(counts)) + 1)
     assert np.array_equal(rare < 0, counts[hashed] <= np.median(counts)) and (rare < 0).any()
 
 
@@ -127,10 +127,10 @@ def test_rare_features_are_left_out_and_unknown_ones_are_none():
     assert set(some) == {names[k] for k in np.flatnonzero(counts >= 3)} and len(some) < len(names)
     np.testing.assert_array_equal(pruned >= 0, counts[every] >= 3)
     np.testing.assert_array_equal(
-        known_features(template, columns, bounds, number_in(some)), pruned
+        number_features(template, columns, bounds, number_in(some)), pruned
     )
     other, other_bounds = columns_of(drawn(5))
-    found = known_features(template, other, other_bounds, number_in(some))
+    found = number_features(template, other, other_bounds, number_in(some))
     fresh = {}
     names = named(learn_features(template, other, other_bounds, fresh), fresh)
     assert found.tolist() == [[some.get(text, -1) for text in row] for row in names]
@@ -151,12 +151,12 @@ def test_rare_features_are_left_out_and_unknown_ones_are_none():
     ],
 )
 def test_expressions_match_first_and_longest(regex, text, found):
-    here = re.compile(translated(regex), re.DOTALL).search(text)
+    here = re.compile(translate_regex(regex), re.DOTALL).search(text)
     assert (here[0] if here else None) == found == truth.search(regex, text)
 
 
 def test_shapes_cut_runs():
-    assert [shape_of(word) for word in ("McDonald-42", "ÉTÉ", "", "a1B2")] == [
+    assert [word_shape(word) for word in ("McDonald-42", "ÉTÉ", "", "a1B2")] == [
         "XxXx-0",
         "X",
         "",

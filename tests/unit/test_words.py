@@ -18,7 +18,7 @@ def texts(n=300, seed=0):
 
 
 def cells(found):
-    return Texts.of([text if isinstance(text, bytes) else text.encode() for text in found])
+    return Texts.from_list([text if isinstance(text, bytes) else text.encode() for text in found])
 
 
 def counted(words, found, low, high):
