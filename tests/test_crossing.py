@@ -21,6 +21,7 @@ from programs import call
 import svmcut
 from svmcut.base.errors import UsageError
 from svmcut.formats import read_model
+from svmcut.formats.exported import can_express
 from svmcut.loading import Model
 from svmcut.spec.catalog import COLUMNS, EXPORTS, INPUTS, MARKED, TABLES, TASKS
 from svmcut.spec.entries import SETS, TAGS
@@ -206,13 +207,12 @@ def _labels(*kinds):
     return lambda cell, model: TASKS[cell.task].labels in kinds
 
 
-def _exports(to):
-    def takes(cell, model):
-        models, kernel = EXPORTS[to].models, getattr(model, "kernel", None)
-        known = kernel is None or to in kernel.row.formats
-        return not models or (type(model).__name__ in models and known)
+def _is_written(runner, cell):
+    assert runner.path("exported").stat().st_size
 
-    return takes
+
+def _exports(to):
+    return lambda cell, model: can_express(to, model)
 
 
 def _convert(cell):
@@ -300,9 +300,11 @@ USES = {
         f"export {to}": Use(
             ("export", "@model", "@exported", "--to", to),
             _exports(to),
-            {"json": _has_json, "onnx": lambda runner, cell: None}.get(to, _is_read_back),
+            {"json": _has_json}.get(
+                to, (lambda runner, cell: None) if row.ending else _is_read_back
+            ),
         )
-        for to in EXPORTS
+        for to, row in EXPORTS.items()
         if to != "onnx" or importlib.util.find_spec("onnx")
     },
 }

@@ -15,7 +15,7 @@ from svmcut.cli.panels import PanelCommand
 from svmcut.files.output import write_atomically
 from svmcut.files.roles import File, check_roles
 from svmcut.formats import read_model
-from svmcut.formats.exported import not_expressible
+from svmcut.formats.exported import can_express, not_expressible
 from svmcut.spec.catalog import EXPORTS, load
 from svmcut.spec.kinds import one_of
 from svmcut.spec.options import OUTPUT, Option
@@ -25,15 +25,17 @@ Examples:
   svmcut export model model.liblinear --to liblinear
   svmcut export model model.libsvm --to libsvm          svm-predict reads it
   svmcut export model model.onnx                        by the ending; needs onnx
+  svmcut export model model.py                          score(row) of the standard library
 """
 
+_ENDINGS = {row.ending: name for name, row in EXPORTS.items() if row.ending}
 ROWS = (
     Option(
         "to",
         ("--to",),
         OUTPUT,
         f"The format: {', '.join(EXPORTS)}.",
-        default="by the ending of OUT, .json or .onnx",
+        default=f"by the ending of OUT, {join_names([*_ENDINGS], 'or')}",
         kind=one_of(tuple(EXPORTS)),
     ),
 )
@@ -42,24 +44,23 @@ ROWS = (
 @click.command(cls=PanelCommand, rows=ROWS, epilog=_EPILOG)
 @click.argument("model_file", metavar="MODEL")
 @click.argument("output_file", metavar="OUT")
-def export(model_file: str, output_file: str, to: str | None = None) -> None:
+def export(model_file: str, output_file: str, to: str | None = None, **given: Any) -> None:
     """Write MODEL in another program's format, OUT.
 
-    liblinear takes linear models; libsvm takes these and kernel models (classes by pairs);
-    svm_light and svm_perf take models with one score; onnx takes all of these, json every model. A
-    model that the format cannot express is refused. Details that it cannot hold, such as names of
-    columns and probabilities, are left out with a warning.
+    liblinear takes linear models; libsvm these and kernel models (classes by pairs); svm_light and
+    svm_perf models with one score; onnx all of these, json every model. python writes a program
+    from raw columns to score, label and probability. A model that the format cannot express is
+    refused. Details that it cannot hold are left out with a warning.
     """
 
-    run_export(model_file, output_file, to)
+    known = {name: value for name, value in given.items() if value is not None}
+    run_export(model_file, output_file, to, **known)
 
 
-_ENDINGS = {".json": "json", ".onnx": "onnx"}
-
-
-def run_export(model_file: str, output_file: str, to: str | None = None) -> None:
+def run_export(model_file: str, output_file: str, to: str | None = None, **given: Any) -> None:
     """Writes a model in another format and prints what the file leaves out. Raises UsageError
-    without a format or if it cannot express the model; nothing is written then."""
+    without a format, if it cannot express the model or does not take what is given; nothing is
+    written then."""
     outputs = [File("OUT", output_file)]
     check_roles([File("MODEL", model_file)], outputs)
     chosen = to or next((to for end, to in _ENDINGS.items() if output_file.endswith(end)), None)
@@ -70,30 +71,28 @@ def run_export(model_file: str, output_file: str, to: str | None = None) -> None
             join_names(tuple(EXPORTS), "or"),
         )
     row = EXPORTS[chosen]
+    if extra := [name for name in given if name not in row.takes]:
+        takers = [name for name, other in EXPORTS.items() if extra[0] in other.takes]
+        raise UsageError("--{} is of --to {}; leave it out", extra[0], join_names(takers, "or"))
     model: Any = read_model(model_file)
-    if getattr(model, "threshold", None) is not None and chosen != "json":
+    if getattr(model, "threshold", None) is not None and not row.whole:
         model = model.without_threshold()
-    able = [name for name in EXPORTS if _can_express(name, model)]
+    able = [name for name in EXPORTS if can_express(name, model)]
     if chosen not in able:
         raise not_expressible(model_file, model, chosen, able)
     write = load(f"{row.where}:write")
     with redirect_log(outputs):
         with write_atomically(output_file) as output:
-            write(model_file, row.first, output, model, True)
+            write(model_file, row.first, output, model, True, **given)
         for line in _left_out(model, chosen):
             print(escape(line))
 
 
-def _can_express(to: str, model: Any) -> bool:
-    """True if a format has this kind of model and its kernel."""
-    models, kernel = EXPORTS[to].models, getattr(model, "kernel", None)
-    known = kernel is None or to in kernel.row.formats
-    return not models or (type(model).__name__ in models and known)
-
-
 def _left_out(model: Any, to: str) -> Iterator[str]:
     """Lines on what the file leaves out of the model."""
-    if to == "json":
+    if EXPORTS[to].whole:
+        if to != "json" and getattr(model, "sigmoids", None) is not None:
+            yield "Left out: the probabilities of pairs of classes"
         return
     if getattr(model, "table", None) is not None:
         if model.table.columns:

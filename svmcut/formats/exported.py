@@ -25,10 +25,11 @@ from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Csr
 from svmcut.data.labels import SIGNS
 from svmcut.models.kernels import Kernel
-from svmcut.spec.catalog import MARKED, TASKS, losses
+from svmcut.spec.catalog import EXPORTS, MARKED, TASKS, losses
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output
+    from svmcut.spec.entries import Format
 
 
 _LARGEST = 2**31 - 1
@@ -82,13 +83,32 @@ def check_finite(path: str, *arrays: NDArray) -> None:
         raise ModelError(path, "a number of the model is not finite; it is not exported")
 
 
+def can_express(to: str, model: Any) -> bool:
+    """True if a format has this kind of model, its kernel and its columns."""
+    row, kernel = EXPORTS[to], getattr(model, "kernel", None)
+    known = kernel is None or to in kernel.row.formats
+    return not row.models or (
+        type(model).__name__ in row.models and known and _has_columns(row, model)
+    )
+
+
+def _has_columns(row: Format, model: Any) -> bool:
+    """True if a format takes the columns that the rows of a model are made of."""
+    columns = () if model.table is None else model.table.columns
+    kinds = {type(column).__name__ for column in columns}
+    return not row.columns or (bool(kinds) and kinds <= {*row.columns})
+
+
 def not_expressible(path: str, model: Any, to: str, able: list[str]) -> UsageError:
     """Error for a model that a format does not express, with the formats that do."""
+    row, what = EXPORTS[to], _kind(model)
+    if type(model).__name__ in row.models and not _has_columns(row, model):
+        what = "words of texts" if model.table else "rows of numbered features, but tables"
     return UsageError(
         "{}: {} has no {}; {} {} it",
         path,
         to,
-        _kind(model),
+        what,
         join_names(able, "and"),
         "take" if len(able) > 1 else "takes",
     )

@@ -97,7 +97,8 @@ PLANS = {
     "steps": "svmcut.training.steps:StepPlan",
 }
 
-_PROJECTED, _EVERYWHERE = ("project", "remove"), ("libsvm", "svm_light", "svm_perf", "onnx")
+_PROJECTED, _PROGRAMS = ("project", "remove"), ("python",)
+_EVERYWHERE = ("libsvm", "svm_light", "svm_perf", "onnx", *_PROGRAMS)
 KERNELS = {
     kernel.name: kernel
     for kernel in (
@@ -244,6 +245,8 @@ FORMATS = (
         from_zero=True,
     ),
 )
+#: What programs and queries score rows with.
+_SCORED = (*_SVM_LIGHT, "MulticlassModel", "KernelMulticlassModel", "JointKernelModel")
 #: What svmcut export writes, by name; a row without models takes all.
 EXPORTS = {
     "liblinear": Format(
@@ -265,9 +268,11 @@ EXPORTS = {
     "onnx": Format(
         b"",
         where="svmcut.formats.onnx_graph",
-        models=(*_SVM_LIGHT, "MulticlassModel", "KernelMulticlassModel", "JointKernelModel"),
+        models=_SCORED,
+        ending=".onnx",
     ),
-    "json": Format(b"", where="svmcut.formats.exported", models=()),
+    "json": Format(b"", where="svmcut.formats.exported", models=(), whole=True, ending=".json"),
+    "python": Format(b"", where="svmcut.scorers.python", models=_SCORED, whole=True, ending=".py"),
 }
 
 MAINTENANCE = ("merge", "project", "remove")

@@ -435,6 +435,14 @@ class Format(NamedTuple):
         Whether features may be numbered from 0: `read` takes zero_based.
     mapped : bool
         Whether the file has arrays as svmcut.formats.mapped writes them, and no lines.
+    whole : bool
+        Whether an export has thresholds, tables and words as the model has them.
+    columns : tuple of str
+        Classes of svmcut.tables.columns that an export takes; () for those of any model.
+    takes : tuple of str
+        Options of svmcut export that its `write` takes.
+    ending : str
+        Of names of files that are exported without --to.
     """
 
     first: bytes
@@ -444,3 +452,7 @@ class Format(NamedTuple):
     most_probable: bool = False
     from_zero: bool = False
     mapped: bool = False
+    whole: bool = False
+    columns: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    ending: str = ""

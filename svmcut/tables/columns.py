@@ -238,12 +238,16 @@ class Text:
             return [f"{self.name}#{k}" for k in range(self.width)]
         return [f"{self.name}:{term}" for term in self.terms]
 
+    def idf_weights(self) -> NDArray[np.float64] | None:
+        """Return the factor of every term; None for none."""
+        if self.idf == "none":
+            return None
+        s = float(self.idf == "smooth")
+        return np.log((self.rows + s) / (self.df + s)) + 1
+
     def encoder(self, counts: Counts, first: int, places: Any) -> dict[str, Any]:
         """Return the description of the column for `_native.words.rows`."""
-        weights = None
-        if self.idf != "none":
-            s = float(self.idf == "smooth")
-            weights = np.log((self.rows + s) / (self.df + s)) + 1
+        weights = self.idf_weights()
         known = self.width if places is None else len(places)
         how = {"places": places, "n_places": known, "weights": weights, "width": self.width}
         own = {"ids": counts.ids, "counts": counts.counts, "ends": counts.ends}

@@ -429,7 +429,7 @@ def test_no_text_of_the_library_names_an_option():
         "svmcut.tasks.presentation",  # -nan
         "svmcut.tasks.sequences",  # O and -TYPE of tags
     }
-    programs = ("svmcut.cli.", "svmcut.originals.", "svmcut.inspection.")
+    programs = ("svmcut.cli.", "svmcut.originals.", "svmcut.inspection.", "svmcut.scorers.")
     library = [
         path for path, name in MODULES.items() if not name.startswith(programs) and name not in own
     ]
