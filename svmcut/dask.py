@@ -28,8 +28,7 @@ from svmcut.estimators.clusters import (
     MultilabelSVM,
     RankSVM,
 )
-from svmcut.files.names import input_by_ending
-from svmcut.files.patterns import is_pattern, list_files
+from svmcut.files.names import input_by_ending, is_pattern, list_files
 from svmcut.loading import Fitted
 from svmcut.solvers.protocol import Progress
 from svmcut.spec.refusals import check_names, check_weights

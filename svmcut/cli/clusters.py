@@ -22,7 +22,7 @@ from svmcut.distributed.local import tally_parts
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, Parted, make_driver, refuse, should_hold_all
 from svmcut.distributed.rows import Rows
-from svmcut.files.patterns import is_pattern, list_files
+from svmcut.files.names import is_pattern, list_files
 from svmcut.models import MulticlassModel
 from svmcut.spec.parameters import Settings
 from svmcut.tables.parts import check_options

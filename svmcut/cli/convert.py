@@ -17,15 +17,14 @@ from svmcut.cli.files import redirect_log
 from svmcut.cli.panels import PanelCommand
 from svmcut.data.examples import MultilabelExamples
 from svmcut.data.labels import SIGNS, label_text
+from svmcut.files.multilabel import join_lines
 from svmcut.files.names import input_by_ending
-from svmcut.files.output import write_atomically
-from svmcut.files.roles import File, check_roles
+from svmcut.files.output import File, check_roles, write_atomically
 from svmcut.spec.catalog import TABLES
 from svmcut.spec.entries import CLASSES, SETS
 from svmcut.spec.kinds import PATH, one_of
 from svmcut.spec.options import DATA, OUTPUT, Option
 from svmcut.tables.encoded import read_encoded
-from svmcut.tables.label_files import join_lines
 from svmcut.tables.options import COLUMN_OPTIONS, TableOptions
 from svmcut.tables.options import ROWS as TABLE_ROWS
 

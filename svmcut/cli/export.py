@@ -12,8 +12,7 @@ from svmcut.base.messages import escape, join_names
 from svmcut.base.typing import Any
 from svmcut.cli.files import redirect_log
 from svmcut.cli.panels import PanelCommand
-from svmcut.files.output import write_atomically
-from svmcut.files.roles import File, check_roles
+from svmcut.files.output import File, check_roles, write_atomically
 from svmcut.formats import read_model
 from svmcut.formats.exported import can_express, not_expressible
 from svmcut.spec.catalog import EXPORTS, load

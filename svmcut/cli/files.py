@@ -26,7 +26,7 @@ from svmcut._native.interrupt import Cancelled
 from svmcut.base.errors import UsageError
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple, Self
-from svmcut.files.roles import File, check_roles
+from svmcut.files.output import File, check_roles
 from svmcut.selection.grid import CHAIN, Crew
 from svmcut.spec.catalog import COLUMNS, INPUTS
 from svmcut.spec.parameters import Settings

@@ -20,8 +20,7 @@ from svmcut.cli.files import redirect_log
 from svmcut.cli.panels import PanelCommand
 from svmcut.cli.report import report_text, without_url_secrets
 from svmcut.data.labels import label_text
-from svmcut.files.output import write_atomically
-from svmcut.files.roles import File, check_roles
+from svmcut.files.output import File, check_roles, write_atomically
 from svmcut.files.text import BLOCK_BYTES, open_text
 from svmcut.formats import read_file
 from svmcut.inspection.facts import curves, distribution, facts

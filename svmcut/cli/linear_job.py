@@ -26,8 +26,7 @@ from svmcut.cli import training_report
 from svmcut.cli.endings import explain_ending, remedy, stop_reason
 from svmcut.cli.guard import warn
 from svmcut.cli.hints import MAX_SCALE_RATIO, MIN_COUNT, SAMPLED_ENTRIES, different_scales
-from svmcut.files.output import KEPT, write_atomically
-from svmcut.files.roles import File, check_roles
+from svmcut.files.output import KEPT, File, check_roles, write_atomically
 from svmcut.files.text import block_size, feed_scanner, open_text
 from svmcut.formats import marks
 from svmcut.formats.grammar import head_of_vectors, write_header

@@ -12,8 +12,7 @@ from svmcut.base.messages import escape
 from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cli.guard import warn
 from svmcut.cli.panels import FILE
-from svmcut.files.output import descriptor_of
-from svmcut.files.roles import File, check_roles
+from svmcut.files.output import File, check_roles, descriptor_of
 
 if TYPE_CHECKING:
     from svmcut.files.scaling import ScaleCounts

@@ -6,7 +6,7 @@ from __future__ import annotations
 from svmcut.base.messages import escape
 from svmcut.base.records import record
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
-from svmcut.files.roles import File, check_roles
+from svmcut.files.output import File, check_roles
 from svmcut.spec.parameters import DEFAULTS
 
 if TYPE_CHECKING:

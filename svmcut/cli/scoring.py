@@ -25,8 +25,8 @@ from svmcut.cli.report import write_report
 from svmcut.cli.score_lines import Files, ScoringOptions, check_files, print_lines
 from svmcut.cli.training_report import step
 from svmcut.data.examples import stack_rows
+from svmcut.files.names import list_files
 from svmcut.files.output import write_atomically
-from svmcut.files.patterns import list_files
 from svmcut.formats import ModelFile, is_model, read_file
 from svmcut.models.bounds import certain_labels, intervals
 from svmcut.models.order_bounds import proven_pairs, proven_tags
@@ -350,8 +350,8 @@ def ranking_task(task: Any, scorer: Any, options: ScoringOptions) -> Any:
     if TASKS[tasks_of(scorer)[0]].labels != SETS:
         name = asked[0]
         raise UsageError("{} is for models of label sets; leave it out", name)
+    from svmcut.files.multilabel import read_label_names
     from svmcut.scoring.tops import Propensity
-    from svmcut.tables.label_files import read_label_names
 
     names = options.label_names and read_label_names(options.label_names, scorer.names)
     return task.ranking_as(options.top, Propensity(*(options.propensity or ())), names)

@@ -17,7 +17,7 @@ from svmcut.cli.files import redirect_log
 from svmcut.cli.guard import warn
 from svmcut.cli.report import write_report
 from svmcut.cli.training_report import fact
-from svmcut.files.roles import File, check_roles
+from svmcut.files.output import File, check_roles
 from svmcut.formats import read_file, write_model, written_and_read
 from svmcut.scoring.thresholds import Promises, make_promises
 from svmcut.spec.parameters import DEFAULTS

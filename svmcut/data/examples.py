@@ -233,9 +233,14 @@ class Source:
 
     def take(self, rows: NDArray[np.int64]) -> Source:
         """Return the source of the named rows, which increase."""
-        skipped = self.lines_of(rows) - np.arange(1, len(rows) + 1)
+        return Source.from_lines(self.path, self.lines_of(rows))
+
+    @classmethod
+    def from_lines(cls, path: str, lines: NDArray[np.int64]) -> Source:
+        """Return the source of rows on these increasing 1-based lines."""
+        skipped = lines - np.arange(1, len(lines) + 1)
         changed = np.flatnonzero(np.diff(skipped, prepend=0))
-        return Source(self.path, np.column_stack([changed, skipped[changed]]).astype(np.int64))
+        return cls(path, np.column_stack([changed, skipped[changed]]).astype(np.int64))
 
 
 @record

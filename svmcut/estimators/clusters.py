@@ -20,7 +20,7 @@ from svmcut.distributed.plan import Files, make_driver
 from svmcut.distributed.scoring import Saving, fit_all
 from svmcut.estimators import linear, ranking, regression, structured
 from svmcut.estimators.base import MULTI_CLASS, Trained, warn, weights_of, whole
-from svmcut.files.patterns import list_files
+from svmcut.files.names import list_files
 from svmcut.models import MultilabelModel
 from svmcut.spec.catalog import AUTO
 from svmcut.spec.entries import L2

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from svmcut.base.records import replace
 from svmcut.base.typing import Any
 from svmcut.spec.catalog import INPUTS
-from svmcut.tables.columns import Number
-from svmcut.tables.encoding import Encoding
+from svmcut.tables.encoding import Encoding, Number
 
 
 def words_of(classes: NDArray) -> tuple[str, ...]:

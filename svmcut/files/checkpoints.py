@@ -26,22 +26,19 @@ import json
 import math
 import os
 import stat
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from svmcut.base import records
 from svmcut.base.errors import CheckpointError, OutputError, TrainingError, UsageError
 from svmcut.base.messages import Message, Parameter
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.files import remote
 from svmcut.files.output import descriptor_of, write_atomically
 from svmcut.files.remote import open_file
 from svmcut.spec import schemas
 from svmcut.spec.schemas import StateError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 
 MAGIC = b"svmcut checkpoint 1\n"
 _LOCK_MAGIC = b"svmcut lock 1\n"

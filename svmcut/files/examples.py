@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Example files in LIBSVM and svm_light text, read and scanned by several threads.
+"""Example files in LIBSVM and svm_light text, read and scanned by several threads, and kernel
+values in NumPy's .npy.
 
 Every member of the crew performs all steps: it fills its own buffer with the next lines, which stay
 in its cache, scans them apart from the rows, and joins the parts that are due. One member reads at
@@ -16,9 +17,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
 from svmcut._native.scan import Scanner, ScanPart
-from svmcut.base.errors import NoExamples
-from svmcut.base.typing import TYPE_CHECKING, NamedTuple
+from svmcut.base.errors import DataError, NoExamples
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.files.text import (
     ByteSource,
@@ -29,11 +33,6 @@ from svmcut.files.text import (
     feed_scanner,
     open_text,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 #: Size of a regular file from which all threads read blocks of their own.
 CREW_BYTES = 1 << 22
@@ -314,3 +313,53 @@ class _Crew:
                 self._joined += 1
                 self._free.append(due.part)
                 self._change.notify()
+
+
+BLOCK_ROWS = 1000  # at once
+
+
+def is_npy(path: str) -> bool:
+    """Return whether the name of a file ends in .npy."""
+    return path.lower().endswith(".npy")
+
+
+def read_npy(path: str) -> Examples:
+    """Return all rows of a matrix of labels and kernel values, row k with the serial number k;
+    raise DataError if the file is no matrix of finite numbers.
+
+    A training set of n rows has n + 1 columns.
+    """
+    return _make_examples(path, _matrix(path), 0)
+
+
+def stream_npy(path: str) -> Iterator[Examples]:
+    """Yield the rows in blocks; raise as `read_npy`."""
+    matrix = _matrix(path)
+    for start in range(0, len(matrix), BLOCK_ROWS):
+        yield _make_examples(path, matrix[start : start + BLOCK_ROWS], start)
+
+
+def _matrix(path: str) -> Any:
+    try:
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise DataError(path, f"is no matrix of NumPy: {error}") from None
+    shape: tuple[int, ...] = getattr(matrix, "shape", ())
+    if len(shape) != 2 or shape[1] < 2 or matrix.dtype.kind not in "fiu":
+        raise DataError(
+            path, f"has shape {shape}; expected a matrix of a label and kernel values a row"
+        )
+    if not len(matrix):
+        raise NoExamples(path)
+    return matrix
+
+
+def _make_examples(path: str, matrix: Any, start: int) -> Examples:
+    y = np.ascontiguousarray(matrix[:, 0], np.float64)
+    with np.errstate(over="ignore"):
+        values = np.ascontiguousarray(matrix[:, 1:], np.float32)
+    n, d = values.shape
+    indices = np.tile(np.arange(d, dtype=np.int32), n)
+    X = Csr(values.ravel(), indices, np.arange(0, n * d + 1, d, dtype=np.int64), d)
+    serials = np.arange(start + 1.0, start + n + 1)
+    return Examples(X, y, None, None, Source(path), serials=serials).validate()

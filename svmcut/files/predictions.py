@@ -3,20 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.text import format_integers, format_scores
 from svmcut.base.messages import escape
-from svmcut.base.typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from svmcut.files.output import Output
+from svmcut.files.output import Output
 
 
 def write_scores(output: Output, scores: NDArray[np.float64]) -> None:

@@ -7,19 +7,16 @@ from __future__ import annotations
 import contextlib
 import math
 import tempfile
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.scaling import Measure, Scale
 from svmcut.base.errors import DataError, OutputError
-from svmcut.base.typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from svmcut.base.typing import BinaryIO, NamedTuple
 from svmcut.files.output import write_atomically
 from svmcut.files.text import ByteSource, Text, explain_memory_errors, feed_scanner, open_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 #: Size of the text buffer; it fits in the second-level cache.
 BLOCK_BYTES = 1 << 18
@@ -95,11 +92,8 @@ def read_ranges(path: str, first: int = 1) -> Ranges:
 
     Raises DataError with the invalid line.
     """
-    data, block = bytearray(), bytearray(BLOCK_BYTES)
     with open_text(path) as text:
-        while count := text.readinto(memoryview(block)):
-            data += block[:count]
-    lines = data.decode("ascii", "replace").rstrip().splitlines()
+        lines = text.rest().decode("ascii", "replace").rstrip().splitlines()
     place = 0
 
     def numbers(count: int, what: str) -> list[float]:

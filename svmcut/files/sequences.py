@@ -7,16 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.data.examples import MAX_TAGS, Csr, Examples, Sequences
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.files.weights import structure_weights
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def read_sequences(path: str, *, least: int = 1, costs: bool = False, **how: Any) -> Sequences:

@@ -21,7 +21,7 @@ from svmcut.data.labels import SIGNS, label_texts
 from svmcut.models.kernels import Kernel
 from svmcut.scoring.probabilities import LOG_ODDS
 from svmcut.spec.catalog import MARKED, ONE_CLASS_LOSS, losses
-from svmcut.tables.columns import MISSING, Fitted, Number, Text
+from svmcut.tables.encoding import MISSING, Fitted, Number, Text
 
 #: What the scores of a row say.
 NUMBER, SIGN, INSIDE, LARGEST, VOTES = "number", "sign", "inside", "largest", "votes"

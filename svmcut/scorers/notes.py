@@ -6,7 +6,7 @@ from __future__ import annotations
 from svmcut._version import __version__
 from svmcut.scorers.description import Scorer
 from svmcut.scorers.literals import remark
-from svmcut.tables.columns import Fitted, Number
+from svmcut.tables.encoding import Fitted, Number
 
 #: Features that have a comment each, at most.
 MAX_NOTES = 5000

@@ -11,7 +11,7 @@ from svmcut.scorers import description
 from svmcut.scorers.description import Scorer, describe
 from svmcut.scorers.literals import in_python, real, wrap
 from svmcut.scorers.notes import column_note, head, weight_notes
-from svmcut.tables.columns import Category, Number
+from svmcut.tables.encoding import Category, Number
 
 if TYPE_CHECKING:
     from svmcut.files.output import Output

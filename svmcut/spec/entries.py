@@ -438,7 +438,7 @@ class Format(NamedTuple):
     whole : bool
         Whether an export has thresholds, tables and words as the model has them.
     columns : tuple of str
-        Classes of svmcut.tables.columns that an export takes; () for those of any model.
+        Classes of svmcut.tables.encoding that an export takes; () for those of any model.
     takes : tuple of str
         Options of svmcut export that its `write` takes.
     ending : str

@@ -8,16 +8,18 @@ from __future__ import annotations
 import re
 import reprlib
 from array import array
+from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError
 from svmcut.base.messages import Message
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.data.arrays import gather_rows
-from svmcut.data.examples import Names, Sequences, Source
+from svmcut.data.examples import Csr, Names, Sequences, Source
 from svmcut.files.text import check_limit, explain_memory_errors, line_blocks, open_text
 from svmcut.tables.templates import (
     Column,
@@ -29,13 +31,7 @@ from svmcut.tables.templates import (
     number_features,
 )
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Csr
-
 _SVM = re.compile(rb"\s*\S+\s+([qs]id:\d+\s+)?(\d+:[-+.\d]\S*\s+)*\d+:[-+.\d]\S*\s*(#|$)")
-_MARK = b"\xef\xbb\xbf"
 _BLOCK_BYTES = 1 << 20
 #: Marks a tag to predict, in files whose other tags are given.
 UNKNOWN_TAG = "?"
@@ -89,7 +85,7 @@ def _learn(taken: _Taken, template: Template | None, least: int, hash_bits: int)
     path, columns = taken.path, len(taken.columns)
     if columns < 2:
         message = "the lines have one column; expected a word and, last, its tag"
-        raise DataError(path, message, taken.first_line)
+        raise DataError(path, message, taken.source.line_of(0))
     if template is None:
         template = Template(default_lines(columns - 1), path)
     template.check(columns - 1)
@@ -105,7 +101,7 @@ def _learn(taken: _Taken, template: Template | None, least: int, hash_bits: int)
     numbers = np.array([places[tag] for tag in tags.texts], np.int32)[tags.ids]
     names = Names(tuple(order), tuple(known), template.texts, columns, hash_bits)
     X = _rows(features, d, path)
-    return Sequences(X, taken.bounds, numbers, taken.source(), names=names)
+    return Sequences(X, taken.bounds, numbers, taken.source, names=names)
 
 
 class TestColumns:
@@ -155,7 +151,7 @@ class TestColumns:
                 columns,
                 expected,
             )
-            raise DataError(taken.path, message, taken.first_line)
+            raise DataError(taken.path, message, taken.source.line_of(0))
         labelled = columns == expected and not self._unlabelled
         self.labelled = labelled and not self._partial
         features = number_features(
@@ -171,9 +167,9 @@ class TestColumns:
             own = np.array([known.get(tag, -1) for tag in last.texts], np.int32)
             tags = own[last.ids]
             if self._partial:
-                self._check_given(last, tags, taken.source())
+                self._check_given(last, tags, taken.source)
         X = _rows(features, self._width, taken.path)
-        return Sequences(X, taken.bounds, tags, taken.source(), others=tuple(others))
+        return Sequences(X, taken.bounds, tags, taken.source, others=tuple(others))
 
     def rows_in_memory(self, sequences: Sequence[Sequence[Any]]) -> Csr:
         """Tokens as tuples of the texts of their columns, with the tag or without it, as rows.
@@ -226,21 +222,13 @@ def _rows(features: NDArray[np.int32], d: int, path: str) -> Csr:
     return gather_rows(there.sum(axis=1), columns, np.ones(len(columns), np.float32), d, path)
 
 
-class _Taken:
+class _Taken(NamedTuple):
     """Whole sequences of a file, column by column."""
 
-    def __init__(self, path: str, columns: list[Column], bounds: NDArray, places: NDArray):
-        self.path, self.columns, self.bounds, self._places = path, columns, bounds, places
-
-    @property
-    def first_line(self) -> int:
-        return int(self._places[0])
-
-    def source(self) -> Source:
-        """Return path and line numbers of the tokens."""
-        skipped = self._places - np.arange(1, len(self._places) + 1)
-        changed = np.flatnonzero(np.diff(skipped, prepend=0))
-        return Source(self.path, np.column_stack([changed, skipped[changed]]).astype(np.int64))
+    path: str
+    columns: list[Column]
+    bounds: NDArray[np.int64]
+    source: Source
 
 
 class _Lines:
@@ -270,8 +258,8 @@ class _Lines:
                 self.end()
                 self._open = True
                 continue
-            if self._line == 1 and fields[0].startswith(_MARK):
-                fields[0] = fields[0].removeprefix(_MARK)
+            if self._line == 1 and fields[0].startswith(BOM_UTF8):
+                fields[0] = fields[0].removeprefix(BOM_UTF8)
             if len(fields) != self._count or self._open:
                 if self._is_comment(line, fields):
                     continue
@@ -334,7 +322,8 @@ class _Lines:
             )
             for ids, texts in zip(self._ids, self._texts)
         ]
-        taken = _Taken(self.path, columns, bounds, np.array(self._places[:n]))
+        source = Source.from_lines(self.path, np.array(self._places[:n]))
+        taken = _Taken(self.path, columns, bounds, source)
         for kept in (self._places, *self._ids):
             del kept[:n]
         self._renumber()

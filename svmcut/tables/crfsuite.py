@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 
 import numpy as np
@@ -28,7 +29,6 @@ _TAG = re.compile(rb"(?:[^\\]|\\[:\\])*", re.DOTALL)
 _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _SVM = re.compile(rb"\S+(?: +[qs]id:\d+)?(?: +\d+:\S+)+ *(?:#|$)|\S+ +[qs]id:\d+ ")
 _LARGEST = float(np.finfo(np.float32).max)
-_MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put at the front
 #: Different tags unknown to a model that get numbers of their own.
 _MAX_UNKNOWN_TAGS = 1 << 16
 
@@ -109,7 +109,7 @@ class _Lines:
             if line.endswith(b"\r"):
                 line = line[:-1]
             if self._line == 1:
-                line = line.removeprefix(_MARK)
+                line = line.removeprefix(BOM_UTF8)
             self._text = line
             word, *fields = line.split(b"\t")
             if not self._tabs:
@@ -168,9 +168,7 @@ class _Lines:
             tags = np.array(
                 [{name: k for k, name in enumerate(order)}[name] for name in self._tags], np.int32
             )[tags]
-        skipped = np.array(self._places[:n]) - np.arange(1, n + 1)
-        changed = np.flatnonzero(np.diff(skipped, prepend=0))
-        source = Source(self.path, np.column_stack([changed, skipped[changed]]).astype(np.int64))
+        source = Source.from_lines(self.path, np.array(self._places[:n]))
         for kept, used in (
             (self._lengths, n),
             (self._found, n),

@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError, MemoryLimitError, NoExamples, UsageError
 from svmcut.base.messages import Message, Parameter, join_names
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.data.examples import Examples, MultilabelExamples, Source, stack_rows
 from svmcut.files.names import input_by_ending
 from svmcut.files.remote import is_file
@@ -18,9 +19,17 @@ from svmcut.files.text import MEGABYTE
 from svmcut.spec.entries import CLASSES, NUMBERS, SETS
 from svmcut.spec.spellings import nearest
 from svmcut.tables import reading
-from svmcut.tables.columns import Category, Number, PlacedColumn, Text, Unused
-from svmcut.tables.encoding import Encoding, Rows, encode
-from svmcut.tables.gathering import Column, Reread, Undecided, undecided_error
+from svmcut.tables.cells import Column, Reread, Undecided, undecided_error
+from svmcut.tables.encoding import (
+    Category,
+    Encoding,
+    Number,
+    PlacedColumn,
+    Rows,
+    Text,
+    Unused,
+    encode,
+)
 from svmcut.tables.labels import (
     LabelSets,
     Names,
@@ -30,9 +39,6 @@ from svmcut.tables.labels import (
     number_set_names,
 )
 from svmcut.tables.options import TableOptions
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: Most bytes of blocks being read, and bytes of a row, without features, in training.
 _MAX_BLOCK_BYTES, _ROW_BYTES = 128_000_000, 120

@@ -28,8 +28,7 @@ from svmcut.base.messages import Message
 from svmcut.base.records import replace
 from svmcut.base.typing import Any
 from svmcut.spec.catalog import INPUTS
-from svmcut.tables.columns import Category, Fitted, Number, Text, Unused
-from svmcut.tables.encoding import Encoding
+from svmcut.tables.encoding import Category, Encoding, Fitted, Number, Text, Unused
 from svmcut.tables.options import MAX_HASH_BITS, MAX_NGRAM
 
 _ESCAPES = {"\\": "\\\\", " ": "\\s", "\t": "\\t", "\n": "\\n", "\r": "\\r"}

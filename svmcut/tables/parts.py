@@ -20,8 +20,15 @@ from svmcut.base.typing import Any, NamedTuple
 from svmcut.data.examples import Examples, Source
 from svmcut.spec.entries import CLASSES
 from svmcut.tables import reading
-from svmcut.tables.cells import parse_number
-from svmcut.tables.columns import Category, Counts, Number, Text, Unused, Values
+from svmcut.tables.cells import (
+    BOOLEANS,
+    Column,
+    Reread,
+    Undecided,
+    classify_texts,
+    parse_number,
+    undecided_error,
+)
 from svmcut.tables.encoded import (
     DROPPED,
     EMPTY,
@@ -33,15 +40,7 @@ from svmcut.tables.encoded import (
     check_label,
     join_examples,
 )
-from svmcut.tables.encoding import Encoding
-from svmcut.tables.gathering import (
-    BOOLEANS,
-    Column,
-    Reread,
-    Undecided,
-    classify_texts,
-    undecided_error,
-)
+from svmcut.tables.encoding import Category, Counts, Encoding, Number, Text, Unused, Values
 from svmcut.tables.labels import Names, are_all_numbers, number_queries, sort_names
 from svmcut.tables.options import TableOptions
 

@@ -33,13 +33,11 @@ from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError
 from svmcut.base.messages import Message
-from svmcut.base.typing import TYPE_CHECKING, NamedTuple, TypeAlias
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from svmcut.base.typing import NamedTuple, TypeAlias
 
 #: Numbers of tuples of texts stay below this.
 _MAX_NUMBER = 1 << 62

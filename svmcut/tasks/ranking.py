@@ -13,7 +13,7 @@ from svmcut.base.messages import escape
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Examples, Source
-from svmcut.files.queries import find_queries, read_queries
+from svmcut.files.weights import find_queries, read_queries
 from svmcut.risks.ordinal import query_starts
 from svmcut.scoring.measures import Measures, ranking_measures
 from svmcut.spec.parameters import Settings

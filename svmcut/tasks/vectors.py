@@ -14,7 +14,7 @@ from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Examples
 from svmcut.data.labels import Labels, classes_of
 from svmcut.files.examples import read_examples, stream_examples
-from svmcut.files.patterns import is_pattern, list_files
+from svmcut.files.names import is_pattern, list_files
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
 from svmcut.files.remote import is_file
 from svmcut.models.columns import drop_columns
@@ -155,7 +155,7 @@ class RowTask(Task):
         if (table := how.pop("table", None)) is not None:
             return table.stream(path, self.label_kind, how.get("unlabelled", False))
         if (words := how.pop("words", None)) and not how.get("unlabelled"):
-            from svmcut.tables.label_words import LabelWords
+            from svmcut.tables.labels import LabelWords
 
             how["numbered"] = LabelWords(path, words).number_text
         if (needed := how.pop("given", None)) is not None:
@@ -165,7 +165,7 @@ class RowTask(Task):
 
 def _stream_values(path: str, how: dict[str, Any], needed: int) -> Iterator[Examples]:
     from svmcut.data.precomputed import check_values, split_serials
-    from svmcut.files.npy import is_npy, stream_npy
+    from svmcut.files.examples import is_npy, stream_npy
 
     if is_npy(path):
         parts = stream_npy(path)
@@ -177,7 +177,7 @@ def _stream_values(path: str, how: dict[str, Any], needed: int) -> Iterator[Exam
 def _values(path: str, words: Any, how: dict[str, Any], costs: bool, needed: int) -> Examples:
     """Rows of kernel values, with their serial numbers."""
     from svmcut.data.precomputed import check_values, split_serials
-    from svmcut.files.npy import is_npy, read_npy
+    from svmcut.files.examples import is_npy, read_npy
 
     if is_npy(path):
         return check_values(read_npy(path), needed)
@@ -194,10 +194,10 @@ def read_labelled(path: str, words: Any, **how: Any) -> Examples:
         try:
             return read_examples(path, **how)
         except DataError as error:  # what words need is imported for them alone
-            from svmcut.tables.label_words import read_again
+            from svmcut.tables.labels import read_again
 
             return read_again(path, error, **how)
-    from svmcut.tables.label_words import read_words
+    from svmcut.tables.labels import read_words
 
     return read_words(path, words, **how)
 

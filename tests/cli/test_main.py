@@ -50,7 +50,7 @@ OF_KERNELS = {
 OF_OTHERS = {
     "svmcut._native.words",
     "svmcut.data.precomputed",
-    "svmcut.tables.label_words",
+    "svmcut.tables.labels",
     "svmcut.models.classes",
     "svmcut.scoring.thresholds",
     "svmcut.tables.encoding",

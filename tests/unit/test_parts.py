@@ -20,7 +20,7 @@ from svmcut.distributed import histograms
 from svmcut.distributed.parts import EVEN, STEPS, Part, Reading
 from svmcut.distributed.plan import Files, make_driver
 from svmcut.distributed.rows import SerialRows, fold_nodes, node_of, tree_sum
-from svmcut.files.patterns import list_files
+from svmcut.files.names import list_files
 from svmcut.risks.losses import BoundEpsilonInsensitive
 
 

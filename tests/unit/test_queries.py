@@ -10,7 +10,7 @@ from programs import call
 
 import svmcut
 from svmcut.base.errors import DataError
-from svmcut.files.queries import read_queries
+from svmcut.files.weights import read_queries
 
 ROWS = ["2 1:1 2:0.5", "1 2:1", "1 1:0.5", "3 1:2 2:1", "2 2:3", "1 1:1"]
 QIDS = [1, 1, 1, 3, 3, 3]

@@ -14,8 +14,7 @@ import svmcut
 from svmcut.base.errors import CheckpointError, DataError, OutputError, UsageError
 from svmcut.files import remote
 from svmcut.files.checkpoints import Generations, hold_lock, read_checkpoint, write_checkpoint
-from svmcut.files.output import write_atomically
-from svmcut.files.roles import File, check_roles
+from svmcut.files.output import File, check_roles, write_atomically
 
 fsspec = pytest.importorskip("fsspec")
 

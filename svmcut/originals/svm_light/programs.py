@@ -19,9 +19,8 @@ from svmcut.base.typing import Any
 from svmcut.cli.files import redirect_log
 from svmcut.cli.training_report import out
 from svmcut.files.examples import Comments, read_examples, stream_examples
-from svmcut.files.output import write_atomically
+from svmcut.files.output import File, check_roles, write_atomically
 from svmcut.files.predictions import write_short_scores
-from svmcut.files.roles import File, check_roles
 from svmcut.formats import read_light
 from svmcut.originals.perf import Flag, Grammar, run_original
 from svmcut.originals.svm_light.options import KERNELS, PROGRAMS, check
