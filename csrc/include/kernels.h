@@ -92,6 +92,7 @@ typedef struct {
     const int64_t* place;
     int64_t width;
     int given;  // the kernel is these values: X is asked for nothing but its number of rows
+    int bare;   // they are of the kernel, and X is asked for no more either
 } svmcut_shared_values;
 
 // What a nu machine has beside its boxes: v = linear - K beta in place of y - K beta, the sign of y
@@ -155,6 +156,31 @@ int svmcut_smo_refresh(svmcut_smo* smo, double b, double rho, int threads);
 // v, and about the weighted sum of all. All must be active.
 int svmcut_smo_probe(svmcut_smo* smo, double b, double rho, int64_t sample, int threads,
                      double* largest, double* total);
+
+// When machines end: at violations up to the tolerance, or where gap >= 0 at a (P - D) / P up to
+// that; most_steps is where they are given up.
+typedef struct {
+    double C, tolerance, gap;
+    int64_t most_steps;
+    int free_bias;
+} svmcut_smo_rule;
+
+// met: 1 where the rule is met by a v formed anew, of which primal, dual, risk and b are; -1 where
+// it was given up; 0 where it has not begun.
+typedef struct {
+    double primal, dual, risk, b;
+    int64_t iterations, evaluations, support, met;
+} svmcut_smo_machine;
+
+// Many machines of labels over up to 2,000 rows each: machine k has rows[e] of X on the side
+// sides[e], 1 or -1, for starts[k] <= e < starts[k + 1], and beta[e] becomes its coefficient.
+// values: the float64 kernel values of all rows of X, or null; weights: of all rows, or null.
+// Machines are found with met 0; a cancelled call leaves those that have not ended so.
+int svmcut_smo_machines(const svmcut_csr* X, const svmcut_kernel* kernel, const double* values,
+                        const double* weights, const svmcut_smo_rule* rule, int64_t machines,
+                        const int64_t* starts, const int64_t* rows, const int8_t* sides,
+                        double cache_bytes, int instructions, int threads,
+                        const volatile int* cancel, double* beta, svmcut_smo_machine* found);
 
 // The whole state, kernel rows apart: n + 6 integers and 4 n + 5 reals. A run over the same points
 // that has taken no step and loads them goes on to the same bytes; BAD_INPUT for a state no run can

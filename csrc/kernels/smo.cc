@@ -53,8 +53,9 @@ bool svmcut_smo::open(const double* labels, const double* weights, double cache_
     if (!lay_out()) return false;
     layout = static_cast<int>(points.layout);
     for (int64_t p = 0; p < n; ++p) {
-        const int64_t own = shared.given ? columns[p] * shared.width + columns[p] : 0;
-        diagonal[p] = !shared.given ? static_cast<float>(points.diagonal(p))
+        const bool known = shared.given || shared.bare;
+        const int64_t own = known ? columns[p] * shared.width + columns[p] : 0;
+        diagonal[p] = !known  ? static_cast<float>(points.diagonal(p))
                       : exact ? static_cast<float>(static_cast<const double*>(shared.values)[own])
                               : static_cast<const float*>(shared.values)[own];
     }

@@ -68,7 +68,7 @@ constexpr int64_t kExactPoints = 2000;
 struct svmcut_smo {
     svmcut_csr X;
     svmcut_kernel kernel;
-    svmcut_shared_values shared{nullptr, nullptr, 0, 0};
+    svmcut_shared_values shared{nullptr, nullptr, 0, 0, 0};
     std::vector<int64_t> columns;                      // of shared values, by position
     double C, tube;                                    // tube: 0 with the hinge
     bool free_bias, exact, targets, unshrunk = false;  // targets: y are numbers, not classes

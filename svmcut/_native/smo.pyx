@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # sources: csrc/kernels/smo.cc csrc/kernels/smo_code.cc csrc/kernels/smo_state.cc
-# sources: csrc/kernels/smo_fresh.cc csrc/kernels/smo_again.cc
+# sources: csrc/kernels/smo_fresh.cc csrc/kernels/smo_again.cc csrc/kernels/smo_machines.cc
 # libraries: svmcut_kernel_rows
-"""SMO; see csrc/include/kernels.h, section smo.cc."""
+"""SMO of one machine, and of many; see csrc/include/kernels.h, section smo.cc."""
 
 import numpy as np
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int8_t, int64_t
 
 from svmcut.spec import schemas
 
 from abi.kernels cimport *
+from svmcut._native.interrupt cimport cancel_flag, serve
 from svmcut._native.kernels cimport kernel_of
 from svmcut._native.sparse cimport Rows
 from svmcut._native.weights cimport weights_of
@@ -107,6 +108,7 @@ cdef class Smo:
                 narrow = shared
                 values.values = &narrow[0, 0]
             values.place, values.width, values.given = &places[0], len(shared), given
+            values.bare = False
             known, self._shared = &values, (shared, places)
         with nogil:
             self._smo = svmcut_smo_new(&self._rows.csr, &y[0], v, &K, C, width, free_bias,
@@ -239,3 +241,69 @@ cdef class Smo:
             raise MemoryError("no memory for SMO")
         if status != SVMCUT_OK:
             raise schemas.StateError("the state is none of these points")
+
+
+#: What is known of a machine of `train_machines`; met as in svmcut_smo_machine.
+MACHINE = np.dtype([(name, np.float64) for name in ("primal", "dual", "risk", "b")]
+                   + [(name, np.int64) for name in ("iterations", "evaluations", "support", "met")])
+
+
+def train_machines(X, kernel, values, const double[::1] weights, rule, const int64_t[::1] starts,
+                   const int64_t[::1] rows, const int8_t[::1] sides, double cache_mb, int threads,
+                   double[::1] beta, table):
+    """Trains machines of labels, each of up to EXACT_POINTS rows; see svmcut_smo_machines.
+
+    Parameters
+    ----------
+    X : Csr
+    values : (n, n) float64 or None
+        Kernel values of all rows of X.
+    rule : (float, float, float, int, bool)
+        C, tolerance, gap or -1, most steps, and whether the bias is free.
+    starts : (machines + 1,) int64
+    rows, sides, beta : (entries,)
+    table : (machines,) MACHINE
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After which those are whole that `table` has.
+    MemoryError
+    """
+    cdef Rows own = Rows(X)
+    cdef svmcut_kernel K = kernel_of(kernel)
+    cdef int64_t n = own.csr.n_rows, machines = starts.shape[0] - 1, k
+    cdef const double* v = weights_of(weights, n)
+    cdef const double[:, ::1] known
+    cdef const double* shared = NULL
+    cdef svmcut_smo_rule how
+    how.C, how.tolerance, how.gap, how.most_steps, how.free_bias = rule
+    if values is not None:
+        known = values
+        if known.shape[0] != n or known.shape[1] != n:
+            raise ValueError("the values are not those of the rows")
+        shared = &known[0, 0]
+    cdef double[::1] numbers = table.view(np.float64)
+    if machines < 1 or numbers.shape[0] != 8 * machines:
+        raise ValueError("table does not fit the machines")
+    if not rows.shape[0] == sides.shape[0] == beta.shape[0]:
+        raise ValueError("rows, sides and beta do not fit each other")
+    for k in range(machines):
+        if not 0 < starts[k + 1] - starts[k] <= EXACT_POINTS or starts[k] < 0:
+            raise ValueError("starts do not rise by numbers of rows of machines")
+    if starts[machines] > rows.shape[0]:
+        raise ValueError("starts end behind the rows")
+    for k in range(starts[0], starts[machines]):
+        if not 0 <= rows[k] < n:
+            raise ValueError("rows are none of X")
+    cdef const int* cancel = cancel_flag()
+    cdef int status
+    with nogil:
+        status = svmcut_smo_machines(&own.csr, &K, shared, v, &how, machines, &starts[0], &rows[0],
+                                     &sides[0], cache_mb * 1e6, 0, threads, cancel, &beta[0],
+                                     <svmcut_smo_machine*>&numbers[0])
+    if status == SVMCUT_CANCELLED:
+        serve()
+        raise KeyboardInterrupt
+    if status != SVMCUT_OK:
+        raise MemoryError("no memory for SMO of many machines")

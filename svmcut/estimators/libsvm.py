@@ -30,6 +30,7 @@ from svmcut.spec.kinds import BALANCED
 from svmcut.spec.parameters import Settings
 from svmcut.tasks.protocol import Task
 from svmcut.tasks.weights import balanced_weights
+from svmcut.training.compiled_machines import rows_of_machines
 from svmcut.training.gate import WEAK_CERTIFICATE
 from svmcut.training.outcome import Outcome
 
@@ -262,24 +263,21 @@ class SVC(Attributes, KernelSVM):
         # of the classes whose rows weigh anything
         self.class_weight_ = self._factors[np.isin(self._every_class, self.classes_)]
         del self._factors, self._every_class
-        pairs = pairs_of(K)
-        machines, start = [], 0
-        for first, second in pairs:
-            rows = np.flatnonzero((codes == first) | (codes == second))
-            own = beta[start : start + len(rows)]  # fewer where training ended before
-            start += len(rows)
-            machines.append((rows[: len(own)], own))
-        used = np.zeros(len(codes), bool)
-        for rows, own in machines:
-            used[rows[own != 0]] = True
-        support = np.flatnonzero(used)
+        first, second = np.triu_indices(K, 1)
+        starts, rows, _ = rows_of_machines(codes, pairs_of(K), True)
+        machines = np.repeat(np.arange(len(first)), np.diff(starts))
+        machines, rows = (
+            machines[: len(beta)],
+            rows[: len(beta)],
+        )  # fewer where training was stopped
+        machines, rows, beta = machines[beta != 0], rows[beta != 0], beta[beta != 0]
+        support = np.unique(rows)
         support = support[np.argsort(codes[support], kind="stable")]
         places = np.zeros(len(codes), np.intp)
         places[support] = np.arange(len(support))
         coef = np.zeros((K - 1, len(support)))
-        for (first, second), (rows, own) in zip(pairs, machines, strict=True):
-            rows, own = rows[own != 0], own[own != 0]
-            coef[np.where(codes[rows] == first, second - 1, first), places[rows]] = own
+        is_first = codes[rows] == first[machines]
+        coef[np.where(is_first, second[machines] - 1, first[machines]), places[rows]] = beta
         self.n_support_ = np.bincount(codes[support], minlength=K).astype(np.int32)
         self._set_support(support, coef)
         self._set_coef()

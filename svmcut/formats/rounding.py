@@ -68,6 +68,15 @@ def change_in_file(model: KernelModel, kept: KernelModel) -> float:
     return float(np.abs(model.alpha).sum()) * _value_change(model.kernel, largest)
 
 
+def most_change_in_file(rows: Csr, kernel: Kernel) -> float:
+    """Largest change of a kernel value with one of these rows, if all features change as in an
+    original's file."""
+    data = rows.data[rows.stored].astype(np.float64)
+    places = np.repeat(np.arange(rows.n_rows), np.diff(rows.indptr))
+    largest = float(np.max(np.bincount(places, data * data, rows.n_rows), initial=0.0))
+    return _value_change(kernel, largest)
+
+
 def _value_change(kernel: Kernel, largest: float) -> float:
     """Largest change of a kernel value when features of a z and the parameters change as in a file,
     to first order; no |x|^2 is above `largest`."""

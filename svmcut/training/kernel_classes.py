@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +27,22 @@ from svmcut.risks import make_risk
 from svmcut.risks.weights import total
 from svmcut.solvers.compose import OneOfMany, Others
 from svmcut.solvers.protocol import Progress, StoppingRule, constant
+from svmcut.solvers.smo_machines import MachinesProblem, SmoMachines, form_of_machines
 from svmcut.spec import schemas
 from svmcut.spec.catalog import MULTICLASS, PLANS, SOLVERS, SUBSPACE, TASKS, load
 from svmcut.spec.parameters import DEFAULTS, Settings
-from svmcut.training.certificate import is_close, sample_nonzeros
 from svmcut.training.checks import check_nu, checked_weights, class_warnings
-from svmcut.training.gate import Part, judge_composite, primal_of_file
+from svmcut.training.compiled_machines import (
+    CompiledMachines,
+    Machine,
+    is_compiled,
+    rows_of_machines,
+)
+from svmcut.training.gate import judge_composite, primal_of_file
 from svmcut.training.kernel_plan import kernel_warnings
 from svmcut.training.outcome import PERCENT, Objective, Outcome, class_units
 from svmcut.training.settings import kernel_of
+from svmcut.training.shared_vectors import in_own_columns, part_of_machines, unite_rows
 from svmcut.training.stage import Ended, Plan, Stage
 
 #: Nonzeros of a row from which the values of all rows serve pairs better than rows of their own: a
@@ -43,14 +51,17 @@ from svmcut.training.stage import Ended, Plan, Stage
 WIDE = 100
 #: How solvers run that are cutting planes from the start.
 CUTS = SOLVERS[SUBSPACE].plan
+#: The stage of the compiled loop.
+TOGETHER = "machines"
 
 
 class MachinesPlan(Plan):
     """The stages of every machine in turn; a run that is stopped leaves the machines it did not
     come to at w = 0.
 
-    What a stage leaves to the next is the outcomes of the machines that are done, and what the
-    stages of the present machine leave to each other.
+    Machines of few rows are trained in one stage before, by the compiled loop, which may leave some
+    of them. What a stage leaves to the next is what that loop found, the outcomes of the other
+    machines that are done, and what the stages of the present machine leave to each other.
     """
 
     splits = True
@@ -97,14 +108,12 @@ class MachinesPlan(Plan):
             float(V.sum() if other is None else V[k] + V[other]) for k, other in self._machines
         ]
         loss = make_risk(s).bind(np.ones(1), None, None, 1)
+        self._is_compiled = is_compiled(s, loss, self._largest)
         at_zero = 0.0 if s.is_nu else float(loss.linearize(np.zeros(1)).value)
         #: losses of the machines at w = 0
         self._at_zero = [weight * at_zero for weight in self._totals]
-        #: their sums from each machine to the last
-        self._at_zero_from = np.append(np.cumsum(self._at_zero[::-1])[::-1], 0.0).tolist()
+        self._set_compiled(None)
         self._total = sum(self._totals)
-        #: how many machines are summed, the last of them, and their sums
-        self._summed: tuple[int, Outcome | None, Others] = (0, None, Others())
         if s.is_nu:
             self._check_nu(V)
 
@@ -128,9 +137,21 @@ class MachinesPlan(Plan):
         known = schemas.instance(Outcome, model=schemas.instance(KernelModel))
         schemas.checked(
             handed,
-            schemas.fields(done=schemas.many(known, most=most), machine=schemas.anything),
+            schemas.fields(
+                done=schemas.many(known, most=most),
+                machine=schemas.anything,
+                compiled=schemas.anything,
+            ),
             "found",
         )
+        if handed["compiled"] is not None:
+            schemas.require(self._is_compiled, "compiled", "nothing")
+            _, entries, _ = self._entries
+            form = form_of_machines(len(self._machines), len(entries))
+            left = schemas.rows(len(self._machines))
+            schemas.checked(handed["compiled"], schemas.fields(left=left, **form), "compiled")
+            self._queue = handed["compiled"]["left"].tolist()
+        schemas.require(len(handed["done"]) < len(self._queue), "done", "fewer machines")
         for outcome in handed["done"]:
             outcome.validate().model.validate(self._examples.X.n_features)
         self._begin(len(handed["done"]), handed["done"])
@@ -166,6 +187,14 @@ class MachinesPlan(Plan):
         return self._outcome(objective, [done[k] for k in range(count)], ended)
 
     def next(self, objective: Objective, handed: dict[str, Any] | None) -> Stage:
+        self._objective = objective
+        if handed is None:
+            self._set_compiled(None)
+            if self._is_compiled:
+                return self._stage_together(objective)
+        elif handed["compiled"] is not None and self._compiled is None:
+            problem, known = self._problem_together(objective), handed["compiled"]
+            self._set_compiled(CompiledMachines.restore(problem, known, self.settings))
         done, inner = (handed["done"], handed["machine"]) if handed else ([], None)
         if inner is None or self._at != len(done):
             self._begin(len(done), done)
@@ -177,29 +206,80 @@ class MachinesPlan(Plan):
     def finish(
         self, objective: Objective, handed: dict[str, Any] | None, ended: Ended
     ) -> dict[str, Any] | Outcome:
-        done, inner = (handed["done"], handed["machine"]) if handed else ([], None)
+        if ended.stage.name == TOGETHER:
+            return self._finish_together(objective, ended)
+        handed = handed or {"done": [], "machine": None, "compiled": None}
+        done, inner = handed["done"], handed["machine"]
         machine, stopped_by = ended.run.machine, ended.stopped_by
         if machine.last is not None:
             own_end = "rounding" if machine.idle else stopped_by
             own = Ended(self._stage, machine.run, machine.last, own_end)
             part = self._plan.finish(self._aim, inner, own)
             if not isinstance(part, Outcome):
-                return {"done": done, "machine": part}
+                return handed | {"machine": part}
             done = [*done, part.portable()]
-        if len(done) < len(self._machines) and stopped_by not in ("limit", "interrupt"):
-            return {"done": done, "machine": None}
+        if len(done) < len(self._queue) and stopped_by not in ("limit", "interrupt"):
+            return handed | {"done": done, "machine": None}
         return self._outcome(objective, done, ended)
 
     def check_finite(self, primal: float) -> None:
-        self._plan.check_finite(primal)
+        if self._plan is None:
+            super().check_finite(primal)
+        else:
+            self._plan.check_finite(primal)
 
     def failure(self, error: Exception) -> Exception:
         return error if self._plan is None else self._plan.failure(error)
 
+    @cached_property
+    def _entries(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
+        return rows_of_machines(self._y, self._machines, self._paired)
+
+    def _problem_together(self, objective: Objective) -> MachinesProblem:
+        """All machines as the compiled loop takes them."""
+        s, kernel, N = self.settings, kernel_of(self.settings), len(self._y)
+        need = 8e-6 * N * N
+        fits = need <= s.cache_size and not describe_shortage(need, s.max_memory, least=100)
+        if self._values is None and fits:
+            rows = KernelRows(self._X, kernel, s.threads)
+            self._values = rows.gram(True)
+            self._evaluations = rows.evaluations
+        at_zero = objective.C * np.array(self._at_zero)
+        how = objective.C, objective.epsilon, s.gap, self._weights, self._values
+        return MachinesProblem(self._X, kernel, *how, *self._entries, at_zero)
+
+    def _stage_together(self, objective: Objective) -> Stage:
+        s, problem = self.settings, self._problem_together(objective)
+        solver = SmoMachines(bool(s.free_bias), s.cache_size, s.threads, self._evaluations)
+        return Stage(TOGETHER, solver, problem, objective)
+
+    def _finish_together(self, objective: Objective, ended: Ended) -> dict[str, Any] | Outcome:
+        run = ended.run
+        self._set_compiled(
+            CompiledMachines.judge(ended.stage.problem, run.table, run.beta, self.settings)
+        )
+        if self._queue and ended.stopped_by not in ("limit", "interrupt"):
+            known = run.results() | {"left": np.array(self._queue, np.int64)}
+            return {"done": [], "machine": None, "compiled": known}
+        return self._outcome(objective, [], ended)
+
+    def _set_compiled(self, compiled: CompiledMachines | None) -> None:
+        """Leave to the plans of machines those that the compiled loop has not trained."""
+        self._compiled = compiled
+        #: machines that their own plans train
+        self._queue = [*range(len(self._machines))] if compiled is None else compiled.left
+        later = [self._at_zero[j] for j in self._queue]
+        #: sums of losses at w = 0 from each of these machines to the last
+        self._at_zero_from = np.append(np.cumsum(later[::-1])[::-1], 0.0).tolist()
+        self._sums_together = Others() if compiled is None else compiled.sum()
+        #: how many machines are summed, the last of them, and their sums
+        self._summed: tuple[int, Outcome | None, Others] = (0, None, self._sums_together)
+        self._at = -1
+
     def _begin(self, at: int, done: Sequence[Outcome]) -> None:
         """The plan of a machine; done: those whose steps count, too."""
         self._at = at
-        self._plan = self._plan_of(at, done)
+        self._plan = self._plan_of(self._queue[at], done)
 
     def _plan_of(self, j: int, done: Sequence[Outcome]) -> Any:
         s, rows, first = self.settings, self._rows(j), self._machines[j][0]
@@ -237,6 +317,9 @@ class MachinesPlan(Plan):
         first, second = self._machines[j]
         if second is None:
             return np.arange(len(self._y))
+        if self._compiled is not None:
+            starts, rows, _ = self._entries
+            return rows[starts[j] : starts[j + 1]]
         return np.flatnonzero((self._y == first) | (self._y == second))
 
     def _make_plan(
@@ -284,12 +367,12 @@ class MachinesPlan(Plan):
     def _others(self, objective: Objective, done: Sequence[Outcome]) -> Others:
         """Return the sums over all machines but the first that is not done."""
         sums, k = self._sum(done), len(done)
-        left = self._at_zero_from[min(k + 1, len(self._machines))]
+        left = self._at_zero_from[min(k + 1, len(self._queue))]
         return sums._replace(
             primal=sums.primal + objective.C * left,
             risk=sums.risk + left,
             evaluations=sums.evaluations + self._evaluations,
-            own=objective.C * self._at_zero[k] if k < len(self._machines) else 0.0,
+            own=objective.C * self._at_zero[self._queue[k]] if k < len(self._queue) else 0.0,
         )
 
     def _sum(self, done: Sequence[Outcome]) -> Others:
@@ -297,7 +380,7 @@ class MachinesPlan(Plan):
         begin with the same."""
         count, last, sums = self._summed
         if count > len(done) or (count and done[count - 1] is not last):
-            count, sums = 0, Others()
+            count, sums = 0, self._sums_together
         for outcome in done[count:]:
             progress = outcome.progress
             sums = Others(
@@ -318,91 +401,115 @@ class MachinesPlan(Plan):
         are 0."""
         others = self._others(objective, done)
         primal = others.primal + others.own
-        model = self._model(done)
+        own = {j: _machine(outcome) for j, outcome in zip(self._queue, done, strict=False)}
+        compiled = self._compiled.machines() if self._compiled else {}
+        machines = dict(sorted((compiled | own).items())) if compiled else own
+        parts = [*machines.values()]
+        model = self._model(machines)
         rewritten = any(
-            outcome.primal_of_file is not None or outcome.stopped_by == "rounding"
-            for outcome in done
+            part.primal_of_file is not None or part.stopped_by == "rounding" for part in parts
         )
         whole = Outcome(
             model,
             objective,
             ended.progress,
             self.settings.solver,
-            math.sqrt(sum(outcome.norm**2 for outcome in done)),
-            max((outcome.longest_cut for outcome in done), default=0.0),
-            np.concatenate([np.zeros(0), *(outcome.multipliers for outcome in done)]),
+            math.sqrt(sum(part.norm**2 for part in parts)),
+            max((part.longest_cut for part in parts), default=0.0),
+            self._multipliers(machines),
             certificate=(primal, others.dual),
             kernel_evaluations=others.evaluations,
-            sums=sum(outcome.sums for outcome in done),
-            primal_of_file=primal + self._change_in_file(done, model) if rewritten else None,
-            details={
-                "machines": [self._describe_machine(j, outcome) for j, outcome in enumerate(done)]
-            },
+            sums=sum(part.sums for part in parts),
+            primal_of_file=primal + self._change_in_file(machines, model) if rewritten else None,
+            details={"machines": [self._describe_machine(*each) for each in machines.items()]},
         )
-        whole.warnings = list(dict.fromkeys(text for outcome in done for text in outcome.warnings))
-        if len(done) == len(self._machines):
-            whole.radii = np.array([*map(_radius, done)])
-        missing = ended.stopped_by if len(done) < len(self._machines) else None
-        return judge_composite(whole, done, missing, _part(whole.model), self.settings.original)
+        whole.warnings = list(dict.fromkeys(text for part in parts for text in part.warnings))
+        if len(parts) == len(self._machines):
+            whole.radii = np.array([part.radius for part in parts])
+        missing = ended.stopped_by if len(parts) < len(self._machines) else None
+        some = part_of_machines(whole.model)
+        return judge_composite(whole, parts, missing, some, self.settings.original)
 
-    def _change_in_file(self, done: list[Outcome], whole: KernelMulticlassModel) -> float:
+    def _multipliers(self, machines: dict[int, Machine]) -> NDArray[np.float64]:
+        """Join those of all machines, 0 for what a stopped compiled loop has not come to."""
+        if self._compiled is None:
+            own = [part.multipliers for part in machines.values()]
+            return np.concatenate([np.zeros(0), *own])
+        starts, rows, _ = self._entries
+        multipliers = np.zeros(len(rows))
+        for j, part in machines.items():
+            multipliers[starts[j] : starts[j + 1]] = part.multipliers
+        return multipliers
+
+    def _change_in_file(self, machines: dict[int, Machine], whole: KernelMulticlassModel) -> float:
         """The change of the sum by the digits of the file, also for machines to which they matter
         little.
 
         Where rounding chose the steps, the sums of the coefficients of equal rows matter, too.
         """
-        change = 0.0
-        for j, outcome in enumerate(done):
-            file, model = outcome.primal_of_file, outcome.model
-            assert isinstance(model, KernelModel)
+        change, done = 0.0, list[Outcome]()
+        for j, part in machines.items():
+            file, outcome = part.primal_of_file, part.outcome
             own = slice(whole.starts[j], whole.starts[j + 1])
-            summed = len(whole.alpha[own]) < len(model.alpha) and outcome.stopped_by == "rounding"
+            summed = len(whole.alpha[own]) < len(part.alpha) and part.stopped_by == "rounding"
             if summed or file is None:
-                reading = self._plan_of(j, done[:j]).in_file(outcome)
+                plan = self._plan_of(j, done)
+                if outcome is None:
+                    outcome = self._outcome_of(plan, part)
+                reading, model = plan.in_file(outcome), outcome.model
                 if summed:
+                    assert isinstance(model, KernelModel)
                     support, alpha = whole.support.take(whole.places[own]), whole.alpha[own]
                     model = replace(model, support=support, alpha=alpha, columns=None)
                     reading = reading._replace(change=math.inf, part=None)
                 file = primal_of_file(model, reading)
-            change += (file or 0.0) - outcome.primal
+            change += (file or 0.0) - part.primal
+            done += [part.outcome] if part.outcome else []
         return change
 
-    def _describe_machine(self, j: int, outcome: Outcome) -> dict[str, Any]:
+    def _outcome_of(self, plan: Any, part: Machine) -> Outcome:
+        """A machine of the compiled loop as its own plan would have it."""
+        objective = plan.units.objective(None, self._objective.C)
+        primal, dual = part.primal, part.dual
+        model, none = plan.room.machine(part.multipliers, 0.0 - part.b), constant(None)
+        progress = Progress(part.iterations, 0.0, primal, dual, primal - dual, 0.0, none)
+        return Outcome(model, objective, progress, self.settings.solver)
+
+    def _describe_machine(self, j: int, part: Machine) -> dict[str, Any]:
         """The report's entry of a machine."""
-        progress, model = outcome.progress, outcome.model
-        assert isinstance(model, KernelModel)
         labels = [float(self.names[k]) for k in self._machines[j] if k is not None]
         return {
             "labels": labels,
-            "primal": outcome.primal,
-            "dual": outcome.dual,
-            "gap": outcome.gap,
-            "converged": outcome.converged,
-            "stopped_by": outcome.stopped_by,
-            "iterations": progress.iteration,
-            "support_vectors": model.support.n_rows,
-            "threshold": model.b,
-            **({} if (file := outcome.primal_of_file) is None else {"primal_of_file": file}),
-            **outcome.details,
+            "primal": part.primal,
+            "dual": part.dual,
+            "gap": part.primal - part.dual,
+            "converged": part.converged,
+            "stopped_by": part.stopped_by,
+            "iterations": part.iterations,
+            "support_vectors": len(part.alpha),
+            "threshold": part.b,
+            **({} if (file := part.primal_of_file) is None else {"primal_of_file": file}),
+            **(part.outcome.details if part.outcome else {}),
         }
 
-    def _model(self, done: list[Outcome]) -> KernelMulticlassModel:
+    def _model(self, machines: dict[int, Machine]) -> KernelMulticlassModel:
         s, M = self.settings, len(self._machines)
-        models: list[Any] = [outcome.model for outcome in done]
-        support, own_rows = self._support(done)
-        b, places, alpha = np.zeros(M), [np.zeros(0, np.int32)], [np.zeros(0)]
-        for j, (model, own) in enumerate(zip(models, own_rows, strict=True)):
-            rows, where = np.unique(own, return_inverse=True)
-            places.append(rows.astype(np.int32))
-            alpha.append(np.bincount(where, model.alpha, len(rows)).astype(np.float64))
-            b[j] = model.b
-        ends = np.cumsum([*map(len, places)] + [0] * (M - len(models)))
+        support, own_rows = self._support(machines)
+        parts = machines.values()
+        b = np.zeros(M)
+        b[[*machines]] = [part.b for part in parts]
+        # equal rows of a machine have one coefficient, and rows increase in each
+        of = np.repeat([*machines] or [0], [*map(len, own_rows)] or [0])
+        rows = np.concatenate([np.zeros(0, np.int64), *own_rows])
+        known, where = np.unique(of * max(support.n_rows, 1) + rows, return_inverse=True)
+        alpha = np.concatenate([np.zeros(0), *(part.alpha for part in parts)])
+        of, places = np.divmod(known, max(support.n_rows, 1))
         return KernelMulticlassModel(
             kernel_of(s),
             replace(support, n_features=self._X.n_features),
-            ends,
-            np.concatenate(places),
-            np.concatenate(alpha),
+            np.searchsorted(of, np.arange(M + 1)),
+            places.astype(np.int32),
+            np.bincount(where, alpha, len(known)).astype(np.float64),
             b,
             self.names,
             self._paired,
@@ -412,22 +519,32 @@ class MachinesPlan(Plan):
             self._loss,
         )
 
-    def _support(self, done: list[Outcome]) -> tuple[Csr, list[NDArray[np.int32]]]:
-        """The distinct support vectors of these machines and their places, see _unite_rows."""
-        models: list[Any] = [outcome.model for outcome in done]
+    def _support(self, machines: dict[int, Machine]) -> tuple[Csr, list[NDArray]]:
+        """The distinct support vectors of these machines and their places, see unite_rows."""
+        parts = machines.values()
         if not SOLVERS[self.settings.solver].by_conditions:
-            return _unite_rows([_in_columns(model) for model in models])
+            models: list[Any] = [part.outcome and part.outcome.model for part in parts]
+            return unite_rows([in_own_columns(model) for model in models])
         # the multipliers name rows, most of which several machines share
-        own = [self._rows(j)[np.flatnonzero(outcome.multipliers)] for j, outcome in enumerate(done)]
+        own = [self._rows(j)[part.multipliers != 0] for j, part in machines.items()]
         every = np.concatenate([np.zeros(0, np.int64), *own])
         rows = every[np.sort(np.unique(every, return_index=True)[1])]
         vectors = self._X.take(rows)
         if self.settings.is_given:
             vectors = point_rows(serial_columns(self._examples)[rows], self._X.n_features)
-        support, (where,) = _unite_rows([vectors])
-        places = np.zeros(len(self._y), np.int32)
+        support, (where,) = unite_rows([vectors])
+        places = np.zeros(len(self._y), np.int64)
         places[rows] = where
         return support, [places[part] for part in own]
+
+
+def _machine(outcome: Outcome) -> Machine:
+    """A machine that its own plan trained."""
+    model: Any = outcome.model
+    own = outcome.primal, outcome.dual, outcome.converged, outcome.stopped_by
+    counts = outcome.progress.iteration, model.b, model.alpha, outcome.multipliers
+    more = outcome.norm, outcome.longest_cut, outcome.sums, _radius(outcome)
+    return Machine(*own, *counts, *more, outcome.primal_of_file, (*outcome.warnings,), outcome)
 
 
 def _radius(outcome: Outcome) -> float:
@@ -436,89 +553,3 @@ def _radius(outcome: Outcome) -> float:
     if outcome.apart is not None and outcome.apart[1] == 0:  # the dual value is that of its own w
         return math.sqrt(max(0.0, outcome.apart[0]) + slip)
     return math.sqrt(2 * (max(0.0, outcome.gap) + slip))
-
-
-def _part(model: Any) -> Part:
-    """The coefficients of some support vectors in all machines."""
-    rows = sample_nonzeros(np.ones(model.support.n_rows))
-    columns = (
-        np.arange(model.support.n_features, dtype=np.int32)
-        if model.columns is None
-        else model.columns
-    )
-    known = np.isin(model.places, rows)
-    machines = np.repeat(np.arange(len(model.b)), np.diff(model.starts))
-    part = replace(
-        model,
-        support=model.support.take(rows),
-        places=np.searchsorted(rows, model.places[known]).astype(np.int32),
-        alpha=model.alpha[known],
-        starts=np.searchsorted(machines[known], np.arange(len(model.b) + 1)).astype(np.int64),
-    )
-
-    def holds(read: Any) -> bool:
-        own = read.support.indices if read.columns is None else read.columns[read.support.indices]
-        exact = (
-            (read.support.indptr, part.support.indptr),
-            (own, columns[part.support.indices]),
-            (read.support.data, part.support.data),
-            (read.starts, part.starts),
-            (read.alpha, part.alpha),
-            (read.places, part.places),
-            (read.names, part.names),
-        )
-        same = all(np.array_equal(*each) for each in exact)
-        return same and read.kernel == part.kernel and is_close(read.b, part.b)
-
-    return Part(part, holds)
-
-
-def _in_columns(model: KernelModel) -> Csr:
-    """The support vectors in the columns of the rows the machine was trained on."""
-    support = model.support
-    return (
-        support
-        if model.columns is None
-        else replace(support, indices=model.columns[support.indices])
-    )
-
-
-def _has_distinct_rows(rows: Csr) -> bool:
-    """Decide by sums of the entries, each times a number of its column, that no two rows are equal:
-    equal rows have equal sums."""
-    if rows.indptr[0] != 0 or rows.indptr[-1] != len(rows.data):
-        return False
-    of_row = np.repeat(np.arange(rows.n_rows), np.diff(rows.indptr))
-    sums = np.bincount(of_row, rows.data * np.sqrt(rows.indices + 2.0), rows.n_rows)
-    return len(np.unique(sums)) == rows.n_rows
-
-
-def _unite_rows(supports: list[Csr]) -> tuple[Csr, list[NDArray[np.int32]]]:
-    """The rows of all, equal ones once, in the order in which they come; which of them each has."""
-    if len(supports) == 1 and _has_distinct_rows(supports[0]):
-        (alone,) = supports
-        whole = Csr(alone.data, alone.indices, alone.indptr, 0, True)
-        return whole, [np.arange(alone.n_rows, dtype=np.int32)]
-    known: dict[tuple[bytes, bytes], int] = {}
-    places_of: list[NDArray[np.int32]] = []
-    columns: list[NDArray[np.int32]] = []
-    values: list[NDArray[np.float32]] = []
-    for support in supports:
-        places, bounds = np.empty(support.n_rows, np.int32), support.indptr.tolist()
-        for row in range(support.n_rows):
-            entries = slice(bounds[row], bounds[row + 1])
-            key = support.indices[entries].tobytes(), support.data[entries].tobytes()
-            places[row] = at = known.setdefault(key, len(known))
-            if at == len(columns):
-                columns.append(support.indices[entries])
-                values.append(support.data[entries])
-        places_of.append(places)
-    indptr = np.cumsum([0, *map(len, columns)], dtype=np.int64)
-    rows = Csr(
-        np.concatenate([np.zeros(0, np.float32), *values]),
-        np.concatenate([np.zeros(0, np.int32), *columns]),
-        indptr,
-        0,
-        True,
-    )
-    return rows, places_of

@@ -235,7 +235,12 @@ def test_a_run_that_is_stopped_leaves_the_machines_to_come_at_zero(rng, way):
         and outcome.stopped_by == "limit"
         and outcome.progress.iteration == most
     )
-    assert len(told) == 3 and told[:2] == whole.details["machines"][:2]
+    # sums of the compiled loop, which a limit of steps does not use, round in their own way
+    assert len(told) == 3
+    for machine, other in zip(told[:2], whole.details["machines"], strict=False):
+        for key in ("labels", "stopped_by"):
+            assert machine.pop(key) == other[key]
+        assert machine == pytest.approx({key: other[key] for key in machine}, rel=1e-12, abs=1e-9)
     assert (np.diff(outcome.model.starts)[3:] == 0).all() and (outcome.model.b[3:] == 0).all()
     assert outcome.primal == pytest.approx(sum(found), rel=1e-6)
     sizes = [len(rows) for rows, _ in truth.sides(y, K, outcome.model.paired)]
@@ -268,6 +273,7 @@ def test_two_classes_are_one_pair(rng):
 def test_each_machine_that_is_done_is_summed_once(rng, monkeypatch):
     summed = []
     sums = kernel_classes.Others
+    monkeypatch.setattr(kernel_classes, "is_compiled", lambda *known: False)
     monkeypatch.setattr(
         kernel_classes, "Others", lambda *known: summed.append(known) or sums(*known)
     )

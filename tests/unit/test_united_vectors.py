@@ -6,7 +6,7 @@ import pytest
 
 import svmcut
 from svmcut.data.examples import Csr
-from svmcut.training.kernel_classes import _unite_rows
+from svmcut.training.shared_vectors import unite_rows
 
 
 def rows(dense):
@@ -19,7 +19,7 @@ def test_rows_are_united_by_what_they_hold(twice):
     X[5] = 0.0
     if twice:
         X[20], X[7] = X[3], 0.0
-    united, (places,) = _unite_rows([rows(X)])
+    united, (places,) = unite_rows([rows(X)])
     assert united.n_rows == (28 if twice else 30)
     assert (places[20] == places[3]) == (places[7] == places[5]) == twice
     for at, row in zip(places, X, strict=True):
