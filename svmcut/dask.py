@@ -16,9 +16,8 @@ from svmcut.base.messages import Parameter
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.distributed.blocks import blocks_of, is_blocks
 from svmcut.distributed.engine import DaskRows, here
-from svmcut.distributed.jobs import SpreadSearch
-from svmcut.distributed.label_blocks import share
-from svmcut.distributed.local import MOST_GATHERED
+from svmcut.distributed.jobs import SpreadSearch, share
+from svmcut.distributed.oracle import MOST_GATHERED
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, make_driver, should_hold_all
 from svmcut.distributed.scoring import Saving, fit_all

@@ -14,13 +14,13 @@ from svmcut.base.records import replace
 from svmcut.base.resources import one_blas_thread
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.data.arrays import as_rows, to_weights
-from svmcut.data.gamma import resolve_gamma
 from svmcut.data.labels import choose_task, number_labels
 from svmcut.data.offset_features import offset_warnings
 from svmcut.data.precomputed import number_rows
 from svmcut.files.names import input_by_ending
 from svmcut.files.weights import read_weights
 from svmcut.loading import Fitted
+from svmcut.models.kernels import resolve_gamma
 from svmcut.selection.grid import Search, Terms, cells_of, check_grid, parts_of
 from svmcut.selection.interval import GridProof
 from svmcut.solvers.protocol import Progress

@@ -16,9 +16,8 @@ from svmcut.cli.option_checks import check, named_by_labels
 from svmcut.cli.options import LearnOptions
 from svmcut.cli.training import Training, run
 from svmcut.data.labels import named_labels
-from svmcut.distributed.jobs import SpreadSearch
-from svmcut.distributed.label_blocks import share
-from svmcut.distributed.local import tally_parts
+from svmcut.distributed.jobs import SpreadSearch, share
+from svmcut.distributed.oracle import tally_parts
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, Parted, make_driver, refuse, should_hold_all
 from svmcut.distributed.rows import Rows

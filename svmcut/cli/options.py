@@ -363,7 +363,7 @@ class LearnOptions(Settings):
 
     def with_gamma(self, X: Any) -> LearnOptions:
         """These, with numbers for the words that gamma may be, of the rows X."""
-        from svmcut.data.gamma import resolve_gamma
+        from svmcut.models.kernels import resolve_gamma
 
         def number(typed: Typed) -> Typed:
             value = AROUND_SCALE.get(typed.text, 1.0) * resolve_gamma(typed.value, X)

@@ -262,7 +262,7 @@ def setup_lines(options: LearnOptions, outcome: Outcome, X: Csr | None = None) -
     if options.has_kernel:
         left = "gamma" not in (options.given or ()) and "(" not in options.gamma[0].text
         if X is not None and left and "gamma" in kernel.takes:
-            from svmcut.data.gamma import resolve_gamma
+            from svmcut.models.kernels import resolve_gamma
 
             values += f" by default; -g {GAMMAS[0]} is {resolve_gamma(GAMMAS[0], X):.4g}"
         lines.insert(1, fact("Kernel", f"{options.kernel}{values and ', '}{values}"))

@@ -1,24 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clients of Dask's schedulers: of one that is there, or of one with workers that is started here
-for a run.
+"""Clients of Dask's schedulers, running ones or one started here with workers for a run; and direct
+messages to workers.
 
-The short road to the parts: one message to every worker that has some, and one back, without
-tasks of the scheduler.
-
-A round of tasks makes eight steps between processes for each, this one four in all, and a vector
-that workers know is not sent again. Nothing is computed again on this road: where a worker is gone,
-or has a part no more, it is `Lost`, and the round goes by tasks, to the same bytes.
-
-Which worker gets which parts, which parts are asked together, and who adds: no Dask here, and no
-rows.
+Direct messages replace tasks of the scheduler: one to every worker that has parts, and one back,
+which is half as many steps between processes, and known vectors are not sent again. Lost work is
+not repeated here: if a worker or a part is gone, it is `Lost`, and the round is done by tasks, with
+the same bytes. The placement of parts on workers is decided here too.
 """
 
 from __future__ import annotations
 
 import contextlib
+import datetime
 import logging
 import os
 import signal
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing import resource_tracker
@@ -30,8 +28,103 @@ from numpy.typing import NDArray
 
 from svmcut.base.errors import ClusterError, SvmcutError, UsageError
 from svmcut.base.typing import Any
-from svmcut.distributed import local, work
+from svmcut.distributed import work
 from svmcut.distributed.parts import Place
+
+#: Of an elliptic curve, which costs no time; for a day or so, as whoever has the key has the
+#: certificate too.
+_NAME, _DAYS = "svmcut", 30
+_OPENSSL = (
+    "openssl",
+    "req",
+    "-x509",
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:prime256v1",
+    "-nodes",
+    "-sha256",
+    "-days",
+    str(_DAYS),
+    "-subj",
+    f"/CN={_NAME}",
+    "-addext",
+    f"subjectAltName=DNS:{_NAME}",
+)
+GONE = (
+    "all workers of local:N are gone, and none came up again; where they had no memory left, use "
+    "fewer of them or "
+    "smaller files"
+)
+PLAIN = (
+    "workers of local:N are reached without encryption, on 127.0.0.1 alone, where every user of "
+    "this machine may reach "
+    "them; install the Python package cryptography or the program openssl"
+)
+#: Of Dask's scheduler and workers that are started here. A worker that ended has the first of these
+#: to come again.
+SETTINGS: dict[str, Any] = {
+    "distributed.deploy.lost-worker-timeout": "80s",
+    "distributed.scheduler.worker-ttl": "60s",
+    "distributed.scheduler.allowed-failures": 30,
+    "distributed.scheduler.work-stealing": False,
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    # what looks at the processes themselves takes 7 % of two cores otherwise
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500ms",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.worker.memory.monitor-interval": "1s",
+    # scores and coefficients come and go every round: their memory stays with the process
+    "distributed.nanny.pre-spawn-environ": {
+        "OMP_NUM_THREADS": 1,
+        "OPENBLAS_NUM_THREADS": 1,
+        "MALLOC_TRIM_THRESHOLD_": 1 << 27,
+        "MALLOC_MMAP_THRESHOLD_": 1 << 25,
+    },
+}
+
+
+def make_credentials() -> tuple[str, str] | None:
+    """Return a key and a certificate as PEM texts, made by the library `cryptography` or by
+    openssl; None without both."""
+    for make in (_by_library, _by_program):
+        with contextlib.suppress(ImportError, OSError, subprocess.SubprocessError, ValueError):
+            return make()
+    return None
+
+
+def _by_library() -> tuple[str, str]:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, _NAME)])
+    now = datetime.datetime.now(datetime.UTC)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(now - datetime.timedelta(hours=1))
+    builder = builder.not_valid_after(now + datetime.timedelta(days=_DAYS))
+    builder = builder.add_extension(
+        x509.SubjectAlternativeName([x509.DNSName(_NAME)]), critical=False
+    )
+    certificate = builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    form = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    return key.private_bytes(serialization.Encoding.PEM, *form).decode(), certificate.decode()
+
+
+def _by_program() -> tuple[str, str]:
+    with tempfile.TemporaryDirectory() as folder:  # of this user alone
+        paths = [os.path.join(folder, name) for name in ("key", "certificate")]
+        line = [*_OPENSSL, "-keyout", paths[0], "-out", paths[1]]
+        subprocess.run(line, check=True, capture_output=True, timeout=60)
+        texts = []
+        for path in paths:
+            with open(path, encoding="ascii") as file:
+                texts.append(file.read())
+        key, certificate = texts
+        return key, certificate
+
 
 #: By address, of the schedulers that this process has started and not yet stopped.
 _OWN: dict[str, Security] = {}
@@ -68,7 +161,7 @@ def client_of(
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with contextlib.ExitStack() as stack:
         if scheduler is not None and scheduler.startswith("local:"):
-            stack.enter_context(dask.config.set(local.SETTINGS))
+            stack.enter_context(dask.config.set(SETTINGS))
             cluster = stack.enter_context(
                 OwnCluster(
                     n_workers=0,
@@ -108,7 +201,7 @@ def client_of(
 
 def _own_security() -> Security:
     """Credentials of one run, in memory alone; no encryption where nothing here makes them."""
-    made = local.temporary()
+    made = make_credentials()
     if made is None:
         return Security(require_encryption=False)
     names = [f"tls_{role}_" for role in ("client", "scheduler", "worker")]

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parts on the workers of Dask; with connection.py what alone imports it.
+"""Parts on the workers of Dask; only this file and connection.py import it.
 
 Every part is a task that reads its file, every round a task for some neighbouring parts of one
-worker and, of many, some that add. All are pure: what is lost is computed again, to the same bytes.
-A pickled part is the name of its file, so rows do not travel but the few that margin.py asks for; a
-vector is a task with a literal, which workers pass on to each other.
-
-What a scheduler and its workers are asked before training: their svmcut, and settings that cost
-time.
-
-Long vectors, which go to the workers by files in a folder that all of them see.
+worker and, if there are many, some that add. All are pure: lost results are computed again, with
+the same bytes. A pickled part is the name of its file, so only the few rows that margin.py asks for
+travel; a vector is a task with a literal, which workers pass on to each other. Long vectors go by
+files in a folder that all workers see. Before training, workers are checked for their svmcut and
+for slow settings.
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ from svmcut._version import __version__
 from svmcut.base.errors import ClusterError, SvmcutError, UsageError
 from svmcut.base.messages import Message
 from svmcut.base.typing import Any
-from svmcut.distributed import connection, local, work
+from svmcut.distributed import connection, work
 from svmcut.distributed.connection import Direct, Lost, Sent, bytes_of
 from svmcut.distributed.parts import Bound, Found, Place, Reading, Sizes
 from svmcut.distributed.rows import Names, fold_nodes, node_of
@@ -200,7 +197,7 @@ class DaskRows:
         self._workers = self._first_workers()
         self.warnings += settings_warnings(self._client)
         if (own := self._own) is not None and not own.security.require_encryption:
-            self.warnings.append(local.PLAIN)
+            self.warnings.append(connection.PLAIN)
         check_versions(self._client, self._workers)
         return self._workers
 
@@ -383,7 +380,7 @@ class DaskRows:
             if (own := self._own) is not None and (
                 without >= WITHOUT_OWN or (without and not own.workers)
             ):
-                raise ClusterError("{}", local.GONE)
+                raise ClusterError("{}", connection.GONE)
             if without >= WITHOUT_WORKERS:
                 raise ClusterError(
                     "no worker has been there for {:.0f} s; start one, and this command again",

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Losses of all examples together whose scores are too many for one place: parts answer with counts
-and sums by bins.
+"""Losses of all examples together with too many scores for one place: parts return counts and sums
+by bins.
 
-spread       the largest |s| and the mean of it, of every point that is met: a round when a line
-             begins
-bins         between them, as keys of the risk; the outer two take what is far off
-value        the cut of the bins, which is one of R: where a line goes is decided by it
-certificate  an upper bound of R, so that what the bins hide is part of the gap; see
+spread       the largest |s| and its mean, at every point of a line's start: one round bins
+between them, as keys of the risk; the outer two hold everything beyond value        the cut of the
+bins, which is one of R and decides the steps on a line certificate  an upper bound of R, so that
+the gap includes what the bins hide; see
              svmcut.risks.binned
 
-Classes of whole labels over parts, all at once or one against the rest: cutting planes over the
-sum of the risks.
+Classes of whole labels over parts, all at once or one against the rest, are trained by cutting
+planes over the sum of the risks.
 """
 
 from __future__ import annotations

@@ -13,16 +13,16 @@ edge of the tube, come to one place.
                  side: a cut of R
     rounds       four a step: the line, R and the counts of rows by distance, the cut, the rows
 
-Where all rows that change sides until the end are near, a step leaves of the gap what the descent
-leaves of it. Cutting planes and Newton's method have a corner for each of these rows to learn, a
-round for every product; of text there are as many as a third of the features. If a step leaves too
-much, the next one has twice the rows; if no more are to be had, the run is over.
+If all rows that change sides until the end are near, a step leaves as much of the gap as the
+descent does. Cutting planes and Newton's method have to learn a corner for each of these rows, with
+a round for every product; text has as many as a third of its features. If a step leaves too much,
+the next one takes twice the rows; if there are no more, the run ends.
 
-What delta is measured by is 1 for the hinge, whose margin is 1 wide. Targets have a unit of their
-own: there it is the mean loss at the start and the tube, which is no less than the mean distance.
+delta is in units of 1 for the hinge, whose margin is 1 wide. Targets have a unit of their own: the
+mean loss at the start and the tube, which is no less than the mean distance.
 
-A part keeps nothing: the rows are those of a point and a delta, and a sum does not know the
-workers.
+A part keeps nothing between steps but its losses smoothed at the last point, which the products of
+Newton's method need again; sums do not depend on the workers.
 
 References
 ----------
@@ -31,19 +31,13 @@ and Sundararajan, ICML 2008 (the descent); Ho and Lin, JMLR 2012 (that of the tu
 steps of descents on every part, a round each (CoCoA+; Ma, Smith, Jaggi, Jordan, Richtarik and
 Takac, ICML 2015) had a gap of 2.5e-3 after 200 rounds on the rows of docs/clusters.md, eight parts
 of 18,000.
-
-What Newton's method asks of a part: its losses smoothed at a point, and their curvatures.
-
-A part keeps what it found at the last point, which the products of a step ask for again and again.
-
-What runs on rows in parts have in common that keep their best point beside a bundle of cuts.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,8 +48,7 @@ from svmcut.base.records import record
 from svmcut.base.typing import ClassVar, NamedTuple
 from svmcut.cutting.bundle import Cut, CutBundle
 from svmcut.cutting.oracle import Point
-from svmcut.distributed import nearby
-from svmcut.distributed.nearby import EDGES, Nearby
+from svmcut.data.examples import Csr
 from svmcut.distributed.oracle import Carried, Corners, PartedProblem, corners_of
 from svmcut.distributed.parts import Part, Place
 from svmcut.qp import make_qp
@@ -66,6 +59,88 @@ from svmcut.solvers.protocol import Progress, Run, Solver, Start, constant
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form, State
+
+#: Distances from a corner up to which rows are counted, in units of a scale and increasing: four in
+#: an octave.
+EDGES = np.sort([2.0**k * f for k in range(-18, 3) for f in (1.0, 1.1875, 1.4140625, 1.6875)])
+#: Bytes of a gathered row beside its entries, and of an entry.
+ROW_BYTES, ENTRY_BYTES = 40, 8
+
+
+class Nearby(NamedTuple):
+    """Rows near the margin."""
+
+    #: (k,) their places, increasing.
+    rows: NDArray[np.int64]
+    X: Csr
+    #: (k,) signs or targets.
+    y: NDArray[np.float64]
+    weights: NDArray[np.float64] | None
+
+
+def distances(part: Part, at: Place) -> NDArray[np.float64]:
+    """Return (rows,) distances of scores from a corner of their loss."""
+    corners = corners_of(part.risk)
+    assert corners is not None
+    return corners.distances(part.scores(at))
+
+
+def count_near(part: Part, at: Place, scale: float) -> NDArray[np.float64]:
+    """Return (1 + EDGES,): R at a point, and bytes of the rows whose distance from a corner lies
+    between each edge and the one before."""
+    sums = np.zeros(1 + len(EDGES))
+    if part.risk:
+        s, X = part.scores(at), part.examples.X
+        sums[0] = part.risk.linearize(s).value
+        places = np.searchsorted(scale * EDGES, distances(part, at))
+        sizes = ENTRY_BYTES * np.diff(X.indptr) + ROW_BYTES
+        sums[1:] = np.bincount(places, sizes, len(EDGES) + 1)[: len(EDGES)]
+    return sums
+
+
+def cut_far(part: Part, at: Place, delta: float) -> NDArray[np.float64]:
+    """Return (1 + dim,): offset and normal of the cut at a point of all rows farther than delta
+    from a corner."""
+    dim = len(at.vectors[0])
+    cut = np.zeros(1 + dim)
+    if part.risk:
+        coef, near = part.risk.linearize(part.scores(at)).coef, distances(part, at) <= delta
+        coef[near] = 0.0
+        cut[0], cut[1:] = part.risk.nearest_cut(coef)[1], part.space(dim).adjoint(coef)
+    return cut
+
+
+def gather_near(part: Part, at: Place, delta: float) -> tuple:
+    """Return the number of rows, and the arrays of those near a corner for `join_near`."""
+    n = len(part.examples)
+    if not part.risk:
+        return n, None
+    rows = np.flatnonzero(distances(part, at) <= delta)
+    near = corners_of(part.risk.take(rows))
+    assert near is not None
+    X, v = part.examples.X.take(rows), near.risk.weights
+    arrays = X.data, X.indices, np.diff(X.indptr), near.labels
+    return n, (rows, *arrays, v)
+
+
+def join_near(pieces: Sequence[tuple], n_features: int) -> Nearby:
+    """Return the rows of all parts, in their order."""
+    starts = np.cumsum([0, *(n for n, _ in pieces)])
+    full = [(start, *piece) for start, (_, piece) in zip(starts, pieces, strict=False) if piece]
+    if not full:
+        none = np.zeros(0)
+        return Nearby(none.astype(np.int64), Csr.from_dense(np.zeros((0, n_features))), none, None)
+    start, rows, data, indices, lengths, y, weights = zip(*full, strict=True)
+    indptr = np.zeros(1 + sum(map(len, rows)), np.int64)
+    np.cumsum(np.concatenate(lengths), out=indptr[1:])
+    X = Csr(np.concatenate(data), np.concatenate(indices), indptr, n_features, True)
+    v = None
+    if any(some is not None for some in weights):
+        v = np.concatenate(
+            [np.ones(len(r)) if some is None else some for r, some in zip(rows, weights)]
+        )
+    places = np.concatenate([first + some for first, some in zip(start, rows, strict=True)])
+    return Nearby(places, X, np.concatenate(y), v)
 
 
 class BundledRun(Run):
@@ -197,7 +272,7 @@ class MarginRun(BundledRun):
 
     def _look(self, w: NDArray) -> None:
         """Takes a point if it is the best."""
-        counts = self._rows.sum(nearby.counts, [Carried(w)], self._scale)
+        counts = self._rows.sum(count_near, [Carried(w)], self._scale)
         self._passes += 1
         primal = self._problem.penalty(w) + self._problem.C * float(counts[0])
         if primal < self._primal:
@@ -211,10 +286,10 @@ class MarginRun(BundledRun):
             self._going = False
             return
         here = Carried(self._w)
-        rest = self._rows.sum(nearby.others, [here], delta)
-        pieces = self._rows.gather(nearby.gather_near, [here], delta)
+        rest = self._rows.sum(cut_far, [here], delta)
+        pieces = self._rows.gather(gather_near, [here], delta)
         self._passes += 2
-        near = nearby.join_near(pieces, self._problem.space.dim - (self._problem.space.bias != 0))
+        near = join_near(pieces, self._problem.space.dim - (self._problem.space.bias != 0))
         model = self._minimise(near, rest, delta)
         self._near, self._multipliers = near.rows, model.fractions
         self.bundle.add(Cut(model.a, model.b, self._risk))

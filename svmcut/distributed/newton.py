@@ -35,8 +35,7 @@ from svmcut.base.records import record
 from svmcut.base.typing import Any, ClassVar, NamedTuple
 from svmcut.cutting.bundle import Cut
 from svmcut.distributed import margin
-from svmcut.distributed.margin import FIRST, MOST_BYTES, BundledRun, Margin
-from svmcut.distributed.nearby import ENTRY_BYTES, ROW_BYTES
+from svmcut.distributed.margin import ENTRY_BYTES, FIRST, MOST_BYTES, ROW_BYTES, BundledRun, Margin
 from svmcut.distributed.oracle import Carried, PartedProblem, Smooth, corners_of
 from svmcut.risks import make_risk
 from svmcut.solvers.compose import HandOverRun

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The oracle of a risk that is a sum over parts: points, lines and cuts by a round of questions
+"""The oracle of a risk that is a sum over parts: points, lines and cuts take one round of tasks
 each.
 
-What rows near a corner of their loss are: of the hinge at 1 - y s = 0, of the tube at |y - s| =
-tube. There coordinate descent has them one by one; from any farther the loss is linear.
+Coordinate descent handles rows near a corner of their loss one by one: of the hinge at 1 - y s = 0,
+of the tube at |y - s| = tube; farther away the loss is linear. Losses of all examples together
+gather the scores of the parts, and send the coefficients of a cut back.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +20,9 @@ from svmcut.base.typing import Any, ClassVar, NamedTuple
 from svmcut.cutting.bundle import Cut
 from svmcut.cutting.line_search import Products, line_minimum
 from svmcut.cutting.oracle import Point
+from svmcut.data.examples import Csr, Examples, Source
 from svmcut.distributed import parts
-from svmcut.distributed.parts import MOST_MOVES, STEPS, most_moves
+from svmcut.distributed.parts import MOST_MOVES, STEPS, Part, Place, most_moves
 from svmcut.distributed.rows import Rows
 from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.losses import BoundEpsilonInsensitive
@@ -277,3 +281,67 @@ def corners_of(risk: Any) -> Corners | None:
     if isinstance(risk, BoundHinge):
         return HingeCorners(risk)
     return TubeCorners(risk) if isinstance(risk, BoundEpsilonInsensitive) else None
+
+
+#: Examples up to which their scores are gathered: 80 MB a round.
+MOST_GATHERED = 10_000_000
+NO_ROWS = Csr(np.empty(0, np.float32), np.empty(0, np.int32), np.zeros(1, np.int64), 0, True)
+
+
+def part_signs(part: Part) -> NDArray[np.float64]:
+    """Return (rows,) labels as the risk takes them."""
+    return part.examples.y
+
+
+def part_scores(part: Part, at: Place) -> NDArray[np.float64]:
+    """Return (rows,) scores at a point."""
+    return part.scores(at)
+
+
+def part_scores_and_labels(part: Part, at: Place) -> tuple:
+    """Return labels as the risk takes them, queries, and scores at a point."""
+    examples = part.examples
+    return examples.y, examples.qid, part.scores(at)
+
+
+def part_normal(part: Part, dim: float, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return (dim,) A^T coef."""
+    return part.space(int(dim)).adjoint(coef)
+
+
+def tally_parts(rows: Rows, tally: Any, w: NDArray[np.float64], n: int) -> Any:
+    """Add the scores of n rows at w to a Tally and return it; None if they are too many to
+    gather."""
+    K = len(tally.names) if hasattr(tally, "names") else 1
+    if n * K > MOST_GATHERED:
+        return None
+    for y, qid, of_rows in rows.gather(part_scores_and_labels, [Carried(w)]):
+        of_rows = of_rows if K == 1 else of_rows.reshape(-1, K)
+        tally.add(Examples(NO_ROWS, y, qid, None, Source("a part")), of_rows)
+    return tally
+
+
+class GatheredSpace(WeightSpace):
+    """Rows in parts whose scores are gathered; `bounds` (parts + 1,) are the first example of every
+    part, and the number of all."""
+
+    def __init__(
+        self, rows: Rows, bounds: Sequence[int], n_features: int, bias: float, threads: int
+    ):
+        super().__init__(n_features, bias, threads)
+        self._rows, self._bounds = rows, bounds
+
+    def kinds(self) -> schemas.Kinds:
+        of_examples = schemas.reals(self._bounds[-1])
+        return super().kinds()._replace(scores=of_examples, coef=of_examples)
+
+    def scores(self, w) -> NDArray[np.float64]:
+        """Return A w, (n,) scores; one round."""
+        return np.concatenate(self._rows.gather(part_scores, [Carried(w)]))
+
+    def adjoint(self, coef) -> NDArray[np.float64]:
+        """Return A^T coef; one round."""
+        each = [
+            coef[start:stop] for start, stop in zip(self._bounds, self._bounds[1:], strict=False)
+        ]
+        return self._rows.sum(part_normal, [], float(self.dim), each=each)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One part of the rows, and what it is asked: pure functions of the part and of a few vectors,
-whose answers add up.
+"""One part of the rows, and the tasks it answers: pure functions of the part and of a few vectors,
+whose answers are added.
 
-The last few vectors of a run, by name, as parts keep them and as whoever asks names them.
+Parts keep the last few vectors of a run by name. Small neighbouring files form one part, as each
+part costs some tasks and a little every round; groups depend on the files alone, and so do the sums
+and the model.
 
-Small files that are neighbours as one part: a part costs some tasks, and a little every round.
-
-The groups hang on the files alone, so the sums and the model do too.
+A normal may be computed from the one before it and the rows whose coefficient changed, with the
+same bytes, if sums of the rows are exact: sums of float32 numbers that are multiples of u are exact
+in float64 if sum |x_i| <= 2^53 u.
 """
 
 from __future__ import annotations
@@ -24,10 +26,9 @@ from svmcut.base.errors import DataError, NoExamples, TrainingError
 from svmcut.base.records import record, replace
 from svmcut.base.typing import Any, NamedTuple
 from svmcut.cutting.oracle import REFRESH, Normals
-from svmcut.data.examples import Examples
+from svmcut.data.examples import Csr, Examples
 from svmcut.data.labels import SIGNS, Labels, classes_of
 from svmcut.distributed.blocks import block_examples
-from svmcut.distributed.exact import are_sums_exact
 from svmcut.files.cache import join_examples, read_files
 from svmcut.files.remote import file_size
 from svmcut.files.weights import click_weights
@@ -42,6 +43,34 @@ from svmcut.spec.entries import GRADES, TWO_CLASSES
 from svmcut.spec.parameters import Settings
 from svmcut.tables.parts import Piece
 from svmcut.training.multiclass import class_risk
+
+BLOCK = 1 << 16
+
+
+def are_sums_exact(X: Csr, bias: float) -> bool:
+    """Return whether sums over the rows of a feature, and of the constant one, with coefficients
+    -1, 0 and 1 are exact.
+
+    Every value is a multiple of the spacing of float32 at the smallest.
+    """
+    data, indices = X.data[X.stored], X.indices[X.stored]
+    sums, least = np.zeros(X.n_features), np.inf
+    for start in range(0, len(data), BLOCK):
+        values = np.abs(data[start : start + BLOCK])
+        sums += np.bincount(indices[start : start + BLOCK], values, len(sums))
+        least = min(least, np.min(values, where=values > 0, initial=np.inf))
+    if not np.isfinite(least):
+        return not bias
+    unit = float(np.spacing(np.float32(least)))
+    whole = not bias or X.n_rows * abs(bias) <= 2.0**53 * _unit(bias)
+    return whole and float(sums.max()) <= 2.0**53 * unit
+
+
+def _unit(x: float) -> float:
+    """Return the largest power of two that x is a multiple of."""
+    whole, parts = float(x).as_integer_ratio()
+    return (whole & -whole) / parts
+
 
 #: Files up to which each is a part.
 MAX_SINGLE_FILES = 64

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Training on parts: what is refused, what the parts say together, and the plan.
-
-Tables as parts: their encoding is fitted by the workers that read them.
-"""
+"""Training on parts: refusals, facts of all parts together, encodings of tables, and the plan."""
 
 from __future__ import annotations
 
@@ -21,9 +18,14 @@ from svmcut.base.typing import Any, NamedTuple
 from svmcut.data.examples import Source
 from svmcut.data.labels import SIGNS, Labels, choose_task, label_text, labels_of, number_labels
 from svmcut.distributed.histograms import NO_WEIGHT, BinnedOracle, PartedClasses, names_of
-from svmcut.distributed.local import MOST_GATHERED, GatheredSpace, signs
 from svmcut.distributed.newton import FromCuts, PartedNewton, RelayRun, has_curvature, smooth_of
-from svmcut.distributed.oracle import PartedOracle, PartedProblem
+from svmcut.distributed.oracle import (
+    MOST_GATHERED,
+    GatheredSpace,
+    PartedOracle,
+    PartedProblem,
+    part_signs,
+)
 from svmcut.distributed.parts import Bound, Found, Reading, Sizes, group_files, name_of
 from svmcut.distributed.rows import Rows
 from svmcut.risks import make_risk
@@ -162,7 +164,7 @@ class PartedVectors:
     def _gather(self, s: Settings) -> None:
         """Plans for a loss of all examples together."""
         risk, parted = make_risk(s), self.examples
-        y = np.concatenate(self._rows.gather(signs, []))
+        y = np.concatenate(self._rows.gather(part_signs, []))
         self._risk = (SquaredRisk(risk) if s.slack_norm == 2 else risk).bind(
             y, None, None, s.threads
         )

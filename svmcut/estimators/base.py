@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Common parts of estimators: settings of their parameters, runs of the driver, and the
-certificate."""
+"""Common parts of estimators: settings of their parameters, runs of the driver, the certificate,
+and the names that a saved model keeps."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from svmcut.data.examples import Csr, Examples
 from svmcut.data.offset_features import offset_warnings
 from svmcut.data.precomputed import number_rows
 from svmcut.estimators.bases import BaseEstimator, Running
-from svmcut.estimators.names import column_means, with_names
 from svmcut.formats import write_model
-from svmcut.spec.catalog import MULTICLASS
+from svmcut.spec.catalog import INPUTS, MULTICLASS
 from svmcut.spec.entries import ELASTIC_NET
 from svmcut.spec.parameters import LARGEST_C, Settings
 from svmcut.spec.places import loss_marks
 from svmcut.spec.refusals import check, plain
+from svmcut.tables.encoding import Encoding, Number
 from svmcut.tables.options import is_frame
 from svmcut.tasks.protocol import Task, make_task
 from svmcut.tasks.weights import apply_weights
@@ -44,6 +44,33 @@ from svmcut.training.driver import Driver
 from svmcut.training.gate import ENDS, in_memory
 from svmcut.training.outcome import Outcome
 from svmcut.training.progress_bar import ProgressBar
+
+
+def words_of(classes: NDArray) -> tuple[str, ...]:
+    """Return the names of classes; none if one of them is no text."""
+    names = classes.tolist()
+    return tuple(names) if all(isinstance(name, str) for name in names) else ()
+
+
+def column_means(X: Any) -> NDArray[np.float64]:
+    """Return (d,) the replacement of missing cells in each column."""
+    return np.asarray(X.mean(axis=0), np.float64).ravel()
+
+
+def with_names(model: Any, estimator: Any, words: tuple[str, ...] = ()) -> Any:
+    """Return the model with words for its labels 1, 2, .. and the columns that its estimator was
+    fitted to."""
+    names = getattr(estimator, "feature_names_in_", np.zeros(0)).tolist()
+    means = getattr(estimator, "_column_means", None)
+    columns: tuple[Number, ...] = ()
+    if means is not None and len(set(names)) == len(names):
+        pairs = zip(names, means.tolist(), strict=True)
+        columns = tuple(Number(name, fill=mean) for name, mean in pairs)
+    if not (columns or words):
+        return model
+    table = Encoding(columns, (), words, "csv" if columns else INPUTS[0])
+    return replace(model, table=table)
+
 
 #: What estimators call the parameters of svmcut.spec.parameters.Settings that have another name
 #: there.

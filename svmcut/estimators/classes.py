@@ -21,9 +21,8 @@ from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, Self
 from svmcut.data.arrays import to_weights
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.data.labels import SIGNS
-from svmcut.estimators.base import Trained, numeric, threads_of
+from svmcut.estimators.base import Trained, numeric, threads_of, words_of
 from svmcut.estimators.bases import ClassifierMixin
-from svmcut.estimators.names import words_of
 from svmcut.scoring.probabilities import (
     fit_temperature,
     multiclass_probabilities,

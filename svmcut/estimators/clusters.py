@@ -14,7 +14,7 @@ from svmcut.base.typing import Any, Self
 from svmcut.data.arrays import to_weights
 from svmcut.distributed.blocks import blocks_of, classes_in, is_blocks, sets_in
 from svmcut.distributed.engine import DaskRows, here
-from svmcut.distributed.local import NO_ROWS
+from svmcut.distributed.oracle import NO_ROWS
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, make_driver
 from svmcut.distributed.scoring import Saving, fit_all

@@ -17,13 +17,13 @@ from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any, Self
 from svmcut.data.arrays import as_rows
 from svmcut.data.examples import Csr
-from svmcut.data.gamma import resolve_gamma
 from svmcut.data.offset_features import MAX_ROUNDING, find_offset_features
 from svmcut.estimators.base import MULTI_CLASS, Trained, own_words, threads_of, whole
 from svmcut.estimators.bases import Expanded, OfKernels
 from svmcut.estimators.classes import Machines, has_probability
 from svmcut.estimators.regression import Regressor
 from svmcut.models import KernelMulticlassModel
+from svmcut.models.kernels import resolve_gamma
 from svmcut.scoring.probabilities import couple_pairs
 from svmcut.spec import catalog
 from svmcut.spec.catalog import AUTO, BASIS_KINDS, PRECOMPUTED, SMO, SOLVERS

@@ -21,7 +21,7 @@ from svmcut.files.output import Output
 from svmcut.formats import marks
 from svmcut.formats.grammar import INDEX_LIMIT, HeaderLines, finite32, write_header
 from svmcut.models import JointKernelModel
-from svmcut.models.columns import drop_columns
+from svmcut.models.base import drop_columns
 from svmcut.spec.catalog import losses
 
 if TYPE_CHECKING:

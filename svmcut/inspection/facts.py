@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Names
-from svmcut.models.facts import Ends
+from svmcut.models.base import Ends
 
 if TYPE_CHECKING:
     from svmcut.models import Model

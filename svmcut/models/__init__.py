@@ -12,17 +12,19 @@ from importlib import import_module
 from svmcut.base.typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from svmcut.models.base import renumber
     from svmcut.models.chain import ChainModel, ChainShape, KernelChainModel, check_lattice
-    from svmcut.models.columns import renumber
+    from svmcut.models.classes import MulticlassModel
     from svmcut.models.fourier import FourierModel
-    from svmcut.models.kernel import KernelModel
-    from svmcut.models.kernel_classes import JointKernelModel, KernelMulticlassModel, pairs_of
-    from svmcut.models.label_sets import LabelDecoder, MultilabelModel
+    from svmcut.models.kernel_classes import (
+        JointKernelModel,
+        KernelMulticlassModel,
+        most_probable,
+        pairs_of,
+    )
+    from svmcut.models.label_sets import LabelDecoder, MultilabelModel, SparseLabelModel
     from svmcut.models.label_trees import LabelTreeModel
-    from svmcut.models.linear import LinearModel
-    from svmcut.models.multiclass import MulticlassModel
-    from svmcut.models.probable import most_probable
-    from svmcut.models.sparse_labels import SparseLabelModel
+    from svmcut.models.two_classes import KernelModel, LinearModel
 
     ScoringModel: TypeAlias = LinearModel | KernelModel | FourierModel
     ClassModel: TypeAlias = MulticlassModel | KernelMulticlassModel
@@ -34,17 +36,17 @@ _WHERE = {
     "ChainShape": "chain",
     "KernelChainModel": "chain",
     "check_lattice": "chain",
-    "renumber": "columns",
-    "KernelModel": "kernel",
+    "renumber": "base",
+    "KernelModel": "two_classes",
     "LabelDecoder": "label_sets",
     "LabelTreeModel": "label_trees",
     "MultilabelModel": "label_sets",
-    "SparseLabelModel": "sparse_labels",
-    "LinearModel": "linear",
-    "MulticlassModel": "multiclass",
+    "SparseLabelModel": "label_sets",
+    "LinearModel": "two_classes",
+    "MulticlassModel": "classes",
     "KernelMulticlassModel": "kernel_classes",
     "FourierModel": "fourier",
-    "most_probable": "probable",
+    "most_probable": "kernel_classes",
     "JointKernelModel": "kernel_classes",
     "pairs_of": "kernel_classes",
 }

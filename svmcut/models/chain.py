@@ -12,9 +12,7 @@ from svmcut.base.records import field, record
 from svmcut.base.resources import describe_shortage, one_blas_thread
 from svmcut.base.typing import Any, ClassVar, Self
 from svmcut.data.examples import Csr, Names
-from svmcut.models import facts
-from svmcut.models.base import BaseModel
-from svmcut.models.columns import renumber
+from svmcut.models.base import BaseModel, Ends, feature_facts, kernel_facts, renumber, support_facts
 from svmcut.models.kernels import Kernel
 from svmcut.spec import schemas
 from svmcut.spec.catalog import losses
@@ -139,7 +137,7 @@ class TagsModel(BaseModel):
             return [str(tag + 1) for tag in range(self.shape.n_tags)]
         return [*self.names.tags]
 
-    def _transitions(self, weights: NDArray, ends: facts.Ends) -> list[dict[str, Any]]:
+    def _transitions(self, weights: NDArray, ends: Ends) -> list[dict[str, Any]]:
         """Transitions of every order, tags from the farthest to the weighted one; all of order 1 if
         there are few."""
         shape, labels = self.shape, self._label_texts()
@@ -227,7 +225,7 @@ class ChainModel(TagsModel):
         w = schemas.reals(self.shape.validate().dim)
         return {"w": w, "loss": schemas.count(0, 1), **super().form()}
 
-    def facts(self, ends: facts.Ends) -> dict[str, Any]:
+    def facts(self, ends: Ends) -> dict[str, Any]:
         shape, labels = self.shape, self._label_texts()
         slots = shape.node_size // shape.stride
         nodes = self.w[: shape.n_features * shape.node_size].reshape(
@@ -245,7 +243,7 @@ class ChainModel(TagsModel):
             "loss": next(row.name for row in known if row.number == bool(self.loss)),
             "labels": labels,
             **self._probability_facts(),
-            "features": facts.features(self.columns, np.count_nonzero(nodes, (1, 2))),
+            "features": feature_facts(self.columns, np.count_nonzero(nodes, (1, 2))),
             "weights": weights,
             "transitions": self._transitions(self.w[len(self.w) - shape.transitions :], ends),
         }
@@ -323,14 +321,14 @@ class KernelChainModel(TagsModel):
             **super().form(),
         }
 
-    def facts(self, ends: facts.Ends) -> dict[str, Any]:
+    def facts(self, ends: Ends) -> dict[str, Any]:
         return {
             "kind": "kernel chain",
             "loss": None,
             "labels": self._label_texts(),
             **self._probability_facts(),
-            "kernel": facts.kernel(self.kernel),
-            **facts.support(self.support, self.alpha, self.columns),
+            "kernel": kernel_facts(self.kernel),
+            **support_facts(self.support, self.alpha, self.columns),
             "transitions": self._transitions(self.transitions, ends),
         }
 

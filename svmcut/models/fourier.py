@@ -20,8 +20,7 @@ from svmcut.base.records import record
 from svmcut.base.resources import one_blas_thread
 from svmcut.base.typing import Any
 from svmcut.data.examples import Csr
-from svmcut.models import facts
-from svmcut.models.columns import renumber
+from svmcut.models.base import Ends, feature_facts, kernel_facts, renumber
 from svmcut.models.kernels import Kernel
 from svmcut.models.two_classes import TwoClasses
 from svmcut.spec import schemas
@@ -114,10 +113,10 @@ class FourierModel(TwoClasses):
         w = schemas.reals(2 * len(self.omega))
         return {"w": w, "gamma": schemas.REAL, "seed": schemas.COUNT, **super().form()}
 
-    def facts(self, ends: facts.Ends) -> dict[str, Any]:
+    def facts(self, ends: Ends) -> dict[str, Any]:
         return self._head("fourier") | {
-            "kernel": facts.kernel(self.kernel),
-            "features": facts.features(self.columns, np.abs(self.omega).max(axis=0)),
+            "kernel": kernel_facts(self.kernel),
+            "features": feature_facts(self.columns, np.abs(self.omega).max(axis=0)),
             "threshold": self.b,
             "frequencies": len(self.omega),
             "seed": self.seed,

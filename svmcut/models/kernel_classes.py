@@ -9,15 +9,21 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from svmcut.base.records import record, replace
+from svmcut.base.records import fields, record, replace
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, Self
 from svmcut.data.examples import Csr
-from svmcut.models import facts
+from svmcut.models.base import Ends, kernel_facts, renumber, support_facts
 from svmcut.models.classes import SeveralClasses
-from svmcut.models.columns import renumber
 from svmcut.models.kernels import Kernel
 from svmcut.models.linear_sums import linear_scores, linear_weights
-from svmcut.scoring.probabilities import Sigmoid, couple_pairs, fit_sigmoid
+from svmcut.models.two_classes import KernelModel, LinearModel
+from svmcut.scoring.probabilities import (
+    LOG_ODDS,
+    Sigmoid,
+    couple_pairs,
+    couple_pairs_as_libsvm,
+    fit_sigmoid,
+)
 from svmcut.spec import schemas
 
 if TYPE_CHECKING:
@@ -156,7 +162,7 @@ class KernelMulticlassModel(SeveralClasses):
         K = len(self.names)
         return [*pairs_of(K)] if self.paired else [(k,) for k in range(K)]
 
-    def facts(self, ends: facts.Ends) -> dict[str, Any]:
+    def facts(self, ends: Ends) -> dict[str, Any]:
         labels, counts = self.label_texts(), np.diff(self.starts)
         machines = [
             {"of": [labels[k] for k in own], "support_vectors": int(count), "threshold": float(b)}
@@ -164,8 +170,8 @@ class KernelMulticlassModel(SeveralClasses):
         ]
         sigmoids = self.sigmoids and {"sigmoids": [[*fitted] for fitted in self.sigmoids]}
         return self._head("kernel classes", sigmoids or None) | {
-            "kernel": facts.kernel(self.kernel),
-            **facts.support(self.support, self.alpha, self.columns),
+            "kernel": kernel_facts(self.kernel),
+            **support_facts(self.support, self.alpha, self.columns),
             "machines": machines,
         }
 
@@ -181,3 +187,65 @@ class JointKernelModel(KernelMulticlassModel):
         """(n, K) float64 f_k(x) as svm_multiclass prints them: products of two features are rounded
         to float32."""
         return self._sums(X, threads, True)
+
+
+def most_probable(model: Any) -> Any:
+    """Copy of a model of LIBSVM, of two classes or of pairs, whose scores are log odds or
+    probabilities of classes.
+
+    LIBSVM's programs use it for probabilities: the label is then the most probable class, which the
+    score or the most votes of pairs may not give.
+    """
+    given = {one.name: getattr(model, one.name) for one in fields(model)}
+    if isinstance(model, KernelMulticlassModel):
+        assert model.paired
+        return CoupledClasses(**given | {"paired": False})
+    return (OddsOfLinear if isinstance(model, LinearModel) else OddsOfKernel)(**given)
+
+
+@record(eq=False)
+class CoupledClasses(KernelMulticlassModel):
+    """Machines of pairs whose probabilities are coupled as LIBSVM does, to its tolerance; without
+    votes."""
+
+    @property
+    def has_probabilities(self) -> bool:
+        return True
+
+    def probabilities(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scores."""
+        return decisions
+
+    def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) probabilities; nan if a decision is nan."""
+        assert self.sigmoids is not None
+        return couple_pairs_as_libsvm(self.decisions(X, threads), self.sigmoids, len(self.names))
+
+
+class _Odds:
+    """Scores -A f - B, which are above 0 if the positive class has more than half."""
+
+    __slots__ = ()
+
+    sigmoid: Sigmoid | None
+
+    def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) log odds; a half counts for the positive class, the first of the file."""
+        assert self.sigmoid is not None
+        A, B = self.sigmoid
+        odds = -A * super().scores(X, threads) - B  # type: ignore[misc]
+        return np.where(odds == 0, np.finfo(np.float64).tiny, odds)
+
+    @property
+    def calibration(self) -> Sigmoid:
+        return LOG_ODDS
+
+
+@record(eq=False)
+class OddsOfLinear(_Odds, LinearModel):
+    """Log odds of a linear model."""
+
+
+@record(eq=False)
+class OddsOfKernel(_Odds, KernelModel):
+    """Log odds of a kernel model."""

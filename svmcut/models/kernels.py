@@ -6,6 +6,7 @@ from __future__ import annotations
 from svmcut.base.records import record
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.spec import catalog
+from svmcut.spec.kinds import GAMMAS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,3 +114,25 @@ class Kernel:
         out = np.empty(X.n_rows, np.float64)
         kernel_scores(X, support, alpha, self, b, threads, out)
         return out
+
+
+def resolve_gamma(gamma: Any, X: Csr, values: NDArray | None = None) -> Any:
+    """Return 1 / (d variance of all values of X) for "scale", 1 / d for "auto", as scikit-learn
+    does, else the given number.
+
+    If X has a variance of 0, gamma is 1. `values` are the nonzero values of X in higher precision;
+    None for its own.
+    """
+    import numpy as np
+
+    scale, auto = GAMMAS
+    d = max(X.n_features, 1)
+    if gamma == auto:
+        return 1.0 / d
+    if gamma != scale:
+        return gamma
+    values = X.data[X.stored] if values is None else values
+    values, size = values[values != 0].astype(np.float64), max(X.n_rows * d, 1)
+    mean = values.sum() / size
+    variance = float((np.square(values - mean).sum() + (size - len(values)) * mean**2) / size)
+    return 1.0 / (d * variance) if variance > 0 else 1.0

@@ -11,9 +11,7 @@ from svmcut.base.records import record
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.examples import Csr
 from svmcut.data.label_clusters import MAX_CHILDREN
-from svmcut.models import facts
-from svmcut.models.base import BaseModel
-from svmcut.models.columns import renumber
+from svmcut.models.base import BaseModel, Ends, feature_facts, renumber
 from svmcut.scoring.tops import TopScores, rank_best, stack_scores
 from svmcut.spec import schemas
 from svmcut.spec.catalog import TASKS
@@ -219,7 +217,7 @@ class LabelTreeModel(BaseModel):
         mine = self.places[weights] == child - self.first[node]
         return np.repeat(self.features[own], np.diff(ends))[mine], self.values[weights][mine]
 
-    def facts(self, ends: facts.Ends) -> dict[str, Any]:
+    def facts(self, ends: Ends) -> dict[str, Any]:
         labels = [str(label) for label in self.names.tolist()]
         leaves = np.flatnonzero(self.leads < 0)
         child = np.empty(len(labels), np.int64)
@@ -236,7 +234,7 @@ class LabelTreeModel(BaseModel):
             "kind": "label sets",
             "loss": TASKS["multilabel"].loss,
             "labels": labels,
-            "features": facts.features(self.columns, used.astype(np.int64)),
+            "features": feature_facts(self.columns, used.astype(np.int64)),
             "weights": weights,
             "pairs": {"number": 0, "positive": 0} | ends.of(np.zeros(0), lambda place: {}),
             "tree": {"nodes": len(self.first) - 1, "machines": len(self.leads)},

@@ -1,21 +1,36 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Base of models with one score per row: labels, threshold and probabilities."""
+"""Models with one score per row: linear functions of the row, and sums of kernel values over
+support vectors."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from svmcut.base.records import record, replace
-from svmcut.base.typing import TYPE_CHECKING, Any, Self
+from svmcut._native import sparse
+from svmcut.base.records import field, record, replace
+from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, Self
+from svmcut.data.examples import Csr
 from svmcut.data.labels import SIGNS, Labels, label_texts
-from svmcut.models.base import CERTIFICATE, COST, MULTIPLIERS, BaseModel, certificate_facts
+from svmcut.models.base import (
+    CERTIFICATE,
+    COST,
+    MULTIPLIERS,
+    BaseModel,
+    Ends,
+    certificate_facts,
+    feature_facts,
+    kernel_facts,
+    renumber,
+    support_facts,
+)
+from svmcut.models.kernels import Kernel
+from svmcut.models.linear_sums import linear_scores, linear_weights
 from svmcut.scoring.probabilities import LOG_ODDS, Sigmoid, fit_sigmoid, two_class_probabilities
 from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF, MARKED, ONE_CLASS_LOSS
 
 if TYPE_CHECKING:
-    from svmcut.data.examples import Csr
     from svmcut.tables.encoding import Encoding
 
 
@@ -141,3 +156,87 @@ class TwoClasses(Marks):
         """(n, 2) probabilities of the negative and of the positive class, if the model has them."""
         assert self.calibration is not None
         return two_class_probabilities(scores + (self.threshold or 0.0), self.calibration)
+
+
+@record(eq=False)
+class LinearModel(TwoClasses):
+    """f(x) = w.x - b; the other fields as in svmcut.models.two_classes.Marks."""
+
+    has_ball: ClassVar[bool] = True
+
+    #: (d,) weights; features at or above d, or not in ``columns``, have none.
+    w: NDArray[np.float64]
+    #: Threshold, subtracted.
+    b: float
+    #: (d,) increasing columns of the data; None for 0 to d - 1.
+    columns: NDArray[np.int32] | None = None
+    #: Linear kernel with the parameters in a model file.
+    kernel: Kernel = field(default_factory=Kernel)
+    #: Highest feature index (1-based) in a model file; None for the largest there is.
+    highest_index: int | None = None
+    #: Number of training documents in a model file (svm_perf: constraints of the last working set).
+    n_documents: int = 0
+
+    def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) float64 w.x - b of every row; products and sums in float64, in the order of the
+        features."""
+        rows, scores = sparse.Rows(renumber(X, self.columns)), np.empty(X.n_rows)
+        sparse.predict(rows, np.asarray(self.w, np.float64), -self.offset, scores, threads)
+        return scores
+
+    @property
+    def n_features(self) -> int:
+        return len(self.w)
+
+    def form(self) -> dict[str, schemas.Check]:
+        return {"w": schemas.reals(None), **super().form()}
+
+    def facts(self, ends: Ends) -> dict[str, Any]:
+        of = self.label_texts()[1]
+        return self._head("linear") | {
+            "features": feature_facts(self.columns, self.w != 0),
+            "threshold": float(self.b),
+            "weights": [{"of": of, **ends.of_features(self.w, self.columns)}],
+        }
+
+
+@record(eq=False)
+class KernelModel(TwoClasses):
+    """f(x) = sum_k alpha_k K(z_k, x) - b; the other fields as in LinearModel."""
+
+    has_ball: ClassVar[bool] = True
+
+    kernel: Kernel
+    #: (m, d) support vectors z, one row each.
+    support: Csr
+    #: (m,) their weights, labels included.
+    alpha: NDArray[np.float64]
+    #: Threshold, subtracted.
+    b: float
+    columns: NDArray[np.int32] | None = None
+    highest_index: int | None = None
+    n_documents: int = 0
+
+    def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) float64 f(x) of every row; the same bytes for any number of threads. See
+        Kernel.expansion; the linear kernel uses its weights."""
+        rows = renumber(X, self.columns)
+        if self.kernel.is_linear:
+            return linear_scores(rows, self.weights(), self.offset, threads)
+        return self.kernel.expansion(rows, self.support, self.alpha, self.offset, threads)
+
+    def weights(self) -> NDArray[np.float64]:
+        """(d,) weights of the features, for the linear kernel."""
+        return linear_weights(self.support, self.alpha)
+
+    @property
+    def n_features(self) -> int:
+        return self.support.n_features
+
+    def form(self) -> dict[str, schemas.Check]:
+        return {"alpha": schemas.reals(self.support.n_rows), **super().form()}
+
+    def facts(self, ends: Ends) -> dict[str, Any]:
+        known = support_facts(self.support, self.alpha, self.columns)
+        own = {"kernel": kernel_facts(self.kernel), "threshold": float(self.b)}
+        return self._head("kernel") | own | known

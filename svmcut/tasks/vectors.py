@@ -17,7 +17,7 @@ from svmcut.files.examples import read_examples, stream_examples
 from svmcut.files.names import is_pattern, list_files
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
 from svmcut.files.remote import is_file
-from svmcut.models.columns import drop_columns
+from svmcut.models.base import drop_columns
 from svmcut.spec.entries import NUMBERS
 from svmcut.tasks.protocol import Task
 

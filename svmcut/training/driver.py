@@ -209,7 +209,7 @@ def make_driver(settings: Settings, data: Any, time_limit: float | None = None) 
     """
     check(settings)
     if isinstance(settings.gamma, str):
-        from svmcut.data.gamma import resolve_gamma
+        from svmcut.models.kernels import resolve_gamma
 
         settings = replace(settings, gamma=resolve_gamma(settings.gamma, data.X))
     settings = resolve_settings(settings, data.X.n_rows, time_limit)

@@ -27,7 +27,7 @@ from svmcut.data.precomputed import (
     serial_columns,
 )
 from svmcut.models import KernelModel
-from svmcut.models.linear import LinearModel
+from svmcut.models.two_classes import LinearModel
 from svmcut.spec.parameters import Settings
 from svmcut.training.gate import Part
 from svmcut.training.kernel_plan import KernelRoom

@@ -18,7 +18,7 @@ from dask.distributed import Client
 import svmcut
 import svmcut.dask
 from svmcut.base.errors import CheckpointError, ClusterError, DataError, UsageError
-from svmcut.distributed import jobs, label_blocks, scoring
+from svmcut.distributed import jobs, scoring
 from svmcut.distributed.connection import here
 from svmcut.distributed.jobs import SpreadSearch
 from svmcut.distributed.parts import Part
@@ -373,19 +373,19 @@ def test_blocks_of_labels_on_workers_have_the_bytes_of_one_machine(client, tmp_p
 
 
 def test_blocks_on_workers_go_on_on_one_machine(client, monkeypatch):
-    monkeypatch.setattr(label_blocks, "STRETCH", 0.0)
+    monkeypatch.setattr(jobs, "STRETCH", 0.0)
     own = make_task("multilabel")
     data = own.from_arrays(*label_sets())
     settings = plain(Settings(task="multilabel", given=frozenset(), **IN_BLOCKS))
     whole = own.plan(data, settings).fit(None, 0.5)
     driver, states = own.plan(data, settings), []
-    label_blocks.share(driver, data, client)
+    jobs.share(driver, data, client)
     driver.fit(None, 0.5, lambda *_: states.append(pickle.dumps(driver.state())))
     assert any(pickle.loads(state)["solver"]["going"] for state in states)
     for spread, state in ((False, states[4]), (True, states[len(states) // 2])):
         driver = own.plan(data, settings)
         if spread:
-            label_blocks.share(driver, data, client)
+            jobs.share(driver, data, client)
         again = driver.fit(None, 0.5, state=pickle.loads(state))
         assert again.model.values.tobytes() == whole.model.values.tobytes()
         assert again.model.places.tobytes() == whole.model.places.tobytes()

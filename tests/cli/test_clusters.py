@@ -20,7 +20,7 @@ pytest.importorskip("distributed")
 
 import svmcut.dask
 from svmcut.base.errors import ClusterError, DataError, UsageError
-from svmcut.distributed import connection, engine, histograms, jobs, local, newton
+from svmcut.distributed import connection, engine, histograms, jobs, newton
 from svmcut.distributed.engine import connect
 from svmcut.distributed.parts import Part, Told, group_files
 from svmcut.formats import read_model
@@ -470,18 +470,18 @@ def test_workers_here_are_reached_with_the_credentials_of_the_run_alone(client):
     )
     with connect(address) as other:  # of the process that made them
         assert other.nthreads() == client.nthreads()
-    key, certificate = local.temporary()
+    key, certificate = connection.make_credentials()
     assert (
         "PRIVATE KEY" in key
         and "BEGIN CERTIFICATE" in certificate
-        and local.temporary() != (key, certificate)
+        and connection.make_credentials() != (key, certificate)
     )
 
 
 @pytest.mark.slow
 def test_nobody_else_reaches_workers_here(client, tmp_path):
     (path,) = written(tmp_path, lines(20), 1)
-    key, certificate = local.temporary()  # of another run
+    key, certificate = connection.make_credentials()  # of another run
     for name, text in (("key", key), ("certificate", certificate)):
         (tmp_path / name).write_text(text)
     tls = {"CA_FILE": "certificate", "CLIENT__CERT": "certificate", "CLIENT__KEY": "key"}
@@ -503,20 +503,23 @@ def test_nobody_else_reaches_workers_here(client, tmp_path):
 
 
 def test_without_a_library_for_certificates_the_warning_says_so(client, monkeypatch):
-    monkeypatch.setattr(local, "temporary", lambda: None)
+    monkeypatch.setattr(connection, "make_credentials", lambda: None)
     monkeypatch.setattr(client.cluster, "security", connection._own_security())
     rows = engine.DaskRows(client)
     rows.workers()
-    assert rows.warnings == [local.PLAIN] and "cryptography or the program openssl" in local.PLAIN
+    assert (
+        rows.warnings == [connection.PLAIN]
+        and "cryptography or the program openssl" in connection.PLAIN
+    )
 
 
 def test_openssl_makes_what_the_library_makes(monkeypatch):
     if shutil.which("openssl") is None:
         pytest.skip("needs openssl")
     monkeypatch.setitem(sys.modules, "cryptography", None)
-    assert local.temporary() is not None
+    assert connection.make_credentials() is not None
     monkeypatch.setenv("PATH", "")
-    assert local.temporary() is None
+    assert connection.make_credentials() is None
 
 
 def test_an_empty_part_is_left_out_with_a_warning(client, tmp_path, capsys):

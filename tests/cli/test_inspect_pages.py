@@ -13,7 +13,7 @@ import pytest
 from programs import call
 
 from svmcut.formats import write_model
-from svmcut.inspection import pictures
+from svmcut.inspection.page import convergence, ticks
 from svmcut.models import LinearModel
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -162,7 +162,7 @@ def test_a_square_of_transitions():
     ],
 )
 def test_ticks_are_round_numbers(low, high, expected):
-    assert pictures.ticks(low, high) == pytest.approx(expected)
+    assert ticks(low, high) == pytest.approx(expected)
 
 
 def test_the_page_goes_to_standard_output_too_and_never_over_an_input(capsys):
@@ -199,6 +199,6 @@ def test_a_page_has_a_table_of_labels_and_words_for_keys(tmp_path, monkeypatch):
 
 
 def test_a_run_of_one_look_is_a_dot():
-    (figure,) = pictures.convergence([{"seconds": 0.5, "primal": 2.0, "dual": 1.0, "gap": 1.0}])
+    (figure,) = convergence([{"seconds": 0.5, "primal": 2.0, "dual": 1.0, "gap": 1.0}])
     assert re.findall(r'<circle class="(\w+)"', figure) == ["fill0", "fill1"]
     assert "<polyline" not in figure

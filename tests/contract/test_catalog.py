@@ -421,7 +421,7 @@ MODULES = {
 def test_no_text_of_the_library_names_an_option():
     own = {
         "svmcut.formats.grammar",  # the header of svm_light's model files
-        "svmcut.distributed.local",  # the command line of openssl
+        "svmcut.distributed.connection",  # the command line of openssl
         "svmcut.spec.tasks",  # help of the tasks
         "svmcut.spec.parameters",  # help of the parameters
         "svmcut.spec.kinds",  # help of kinds

@@ -18,7 +18,7 @@ from svmcut.models import (
     LinearModel,
     MultilabelModel,
 )
-from svmcut.models.columns import drop_columns
+from svmcut.models.base import drop_columns
 from svmcut.models.kernels import Kernel
 
 

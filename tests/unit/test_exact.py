@@ -10,8 +10,7 @@ import pytest
 
 from svmcut.cutting.oracle import Normals
 from svmcut.data.examples import Csr
-from svmcut.distributed.exact import are_sums_exact
-from svmcut.distributed.parts import MOST_MOVES, Told, UnknownVector, kept_last
+from svmcut.distributed.parts import MOST_MOVES, Told, UnknownVector, are_sums_exact, kept_last
 from svmcut.distributed.rows import fold_nodes, merge_nodes, node_of, tree_sum
 from svmcut.spaces.linear import LinearSpace
 

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 import svmcut
 from svmcut.base.errors import UsageError
 from svmcut.data.arrays import as_rows
-from svmcut.data.gamma import resolve_gamma
+from svmcut.models.kernels import resolve_gamma
 
 
 def data():

@@ -7,8 +7,8 @@ import pytest
 from parted import lines, settings, trained, written
 
 import svmcut
-from svmcut.distributed import margin, nearby, newton
-from svmcut.distributed.nearby import EDGES, ENTRY_BYTES, ROW_BYTES
+from svmcut.distributed import margin, newton
+from svmcut.distributed.margin import EDGES, ENTRY_BYTES, ROW_BYTES
 from svmcut.distributed.oracle import Carried
 from svmcut.distributed.parts import Reading
 from svmcut.distributed.plan import Files, make_driver
@@ -54,20 +54,20 @@ def test_what_parts_say_of_rows_near_the_margin(tmp_path, rng, weighed):
     v, delta = 0.5 + np.arange(len(y)) % 3 if weighed else np.ones(len(y)), EDGES[70]
     z = y * (X @ w)
     far, here = np.abs(1 - z) > delta, [Carried(w)]
-    found = rows.sum(nearby.counts, here, 1.0)
+    found = rows.sum(margin.count_near, here, 1.0)
     assert found[0] == pytest.approx(v @ np.maximum(0, 1 - z), rel=1e-12)
     sizes = ENTRY_BYTES * np.count_nonzero(X[:, :-1], axis=1) + ROW_BYTES
     wanted = [sizes[np.abs(1 - z) <= edge].sum() for edge in EDGES]
     np.testing.assert_array_equal(np.cumsum(found[1:]), wanted)
     c = v * (far & (z < 1))
-    cut = rows.sum(nearby.others, here, delta)
+    cut = rows.sum(margin.cut_far, here, delta)
     np.testing.assert_allclose(cut, [c.sum(), *(-(c * y) @ X)], rtol=1e-12, atol=1e-12)
-    near = nearby.join_near(rows.gather(nearby.gather_near, here, delta), 12)
+    near = margin.join_near(rows.gather(margin.gather_near, here, delta), 12)
     np.testing.assert_array_equal(near.rows, np.flatnonzero(~far))
     np.testing.assert_array_equal(near.X.to_dense(), X[~far, :-1].astype(np.float32))
     np.testing.assert_array_equal(near.y, y[~far])
     assert near.weights is None if not weighed else (near.weights == v[~far]).all()
-    none = nearby.join_near([(3, None)], 12)
+    none = margin.join_near([(3, None)], 12)
     assert none.X.n_rows == len(none.rows) == 0 and none.X.n_features == 12
 
 
@@ -81,15 +81,15 @@ def test_what_parts_say_of_rows_near_the_edge_of_the_tube(tmp_path, rng, weighed
     v, delta = 0.5 + np.arange(len(y)) % 3 if weighed else np.ones(len(y)), 0.8
     rest, here = y - X @ w, [Carried(w)]
     distances = np.abs(np.abs(rest) - 0.3)
-    found = rows.sum(nearby.counts, here, 1.7)
+    found = rows.sum(margin.count_near, here, 1.7)
     assert found[0] == pytest.approx(v @ np.maximum(0, np.abs(rest) - 0.3), rel=1e-12)
     sizes = ENTRY_BYTES * np.count_nonzero(X[:, :-1], axis=1) + ROW_BYTES
     wanted = [sizes[distances <= 1.7 * edge].sum() for edge in EDGES]
     np.testing.assert_array_equal(np.cumsum(found[1:]), wanted)
     c = v * np.sign(rest) * ((distances > delta) & (np.abs(rest) > 0.3))
-    cut = rows.sum(nearby.others, here, delta)
+    cut = rows.sum(margin.cut_far, here, delta)
     np.testing.assert_allclose(cut, [c @ y - 0.3 * v @ np.abs(c / v), *(-c @ X)], rtol=1e-11)
-    near = nearby.join_near(rows.gather(nearby.gather_near, here, delta), 12)
+    near = margin.join_near(rows.gather(margin.gather_near, here, delta), 12)
     np.testing.assert_array_equal(near.rows, np.flatnonzero(distances <= delta))
     np.testing.assert_array_equal(near.y, y[near.rows])
 

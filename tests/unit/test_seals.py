@@ -14,7 +14,7 @@ from programs import call
 import svmcut
 from svmcut.base.errors import ModelError, UsageError
 from svmcut.formats import read_file, read_model, write_model
-from svmcut.models import facts
+from svmcut.models.base import Ends
 
 SEAL = re.compile(rb"#@( certificate .*)? crc32 ([0-9a-f]{8})\n\Z")
 MACHINES = {
@@ -70,7 +70,7 @@ def test_the_cost_of_an_example_stands_before_the_certificate(sealed):
     *_, line, _ = path.read_bytes().splitlines()
     assert line == b"#@ cost %.17g" % model.cost and model.cost == 1
     again = read_model(str(path))
-    told = again.facts(facts.Ends(3, None)).get("ball", {"cost": 1})
+    told = again.facts(Ends(3, None)).get("ball", {"cost": 1})
     assert again.cost == told["cost"] == 1
     text = path.read_bytes()
     path.write_bytes(text[: text.rindex(b"#@ certificate")])
