@@ -126,21 +126,18 @@ else:
         @classmethod
         def _fill(cls, given, named):
             """Return all values from those given by position, by name and by default."""
-            fields, known = cls._fields, len(given)
-            if known > len(fields):
-                raise TypeError(f"{cls.__name__} takes {len(fields)} values, not {known}")
-            values = [*given]
-            for field in fields[known:]:
-                if field in named:
-                    values.append(named.pop(field))
-                elif field in cls._field_defaults:
-                    values.append(cls._field_defaults[field])
-                else:
-                    raise TypeError(f"{cls.__name__} lacks its {field}")
-            if named:
-                known = next(iter(named))
-                what = "twice" if known in fields else "and has no such value"
-                raise TypeError(f"{cls.__name__} is given {known} {what}")
+            fields, rest = cls._fields, cls._fields[len(given) :]
+            if len(given) > len(fields):
+                raise TypeError(f"{cls.__name__} takes {len(fields)} values, not {len(given)}")
+            known = cls._field_defaults | named
+            try:
+                values = [*given, *[known[field] for field in rest]]
+            except KeyError as error:
+                raise TypeError(f"{cls.__name__} lacks its {error.args[0]}") from None
+            for field in named:
+                if field not in rest:
+                    what = "twice" if field in fields else "and has no such value"
+                    raise TypeError(f"{cls.__name__} is given {field} {what}")
             return values
 
         @classmethod
@@ -155,9 +152,12 @@ else:
 
         def _replace(self, /, **changes):
             """Return the tuple with some values changed."""
-            values = [changes.pop(field, value) for field, value in zip(self._fields, self)]
-            if changes:
-                raise ValueError(f"{type(self).__name__} has no {', '.join(changes)}")
+            values, fields = [*self], self._fields
+            for field, value in changes.items():
+                if field not in fields:
+                    unknown = [field for field in changes if field not in fields]
+                    raise ValueError(f"{type(self).__name__} has no {', '.join(unknown)}")
+                values[fields.index(field)] = value
             return _new(type(self), values)
 
         def _asdict(self):

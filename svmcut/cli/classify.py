@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import click
 
-from svmcut.cli.commands import SCORING, score
+from svmcut.cli.commands import score
 from svmcut.cli.panels import PanelCommand
+from svmcut.cli.score_lines import SCORING
 
 _EPILOG = """\b
 Examples:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands of svmcut, what runs them, and a parser of plain_run command lines.
+"""The commands of svmcut, what runs them, and a parser of plain command lines.
 
 Importing click costs more than training on a small file. Click does help, completion and refusals;
 a correct command line is parsed here, to the same values.
@@ -11,15 +11,12 @@ import os
 from functools import partial
 
 from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.spec.catalog import SCHEMES, TASKS
-from svmcut.spec.kinds import ADDRESS, FLAG, LEVEL, PATH, PRINTED, integer, one_of, two_numbers
-from svmcut.spec.options import COMPATIBILITY, DATA, OUTPUT, RUNNING, Option, warn_of_inert
-from svmcut.spec.parameters import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from svmcut.cli.options import LearnOptions
+    from svmcut.spec.options import Option
 
 #: Command, the module and the function behind it, and its line in ``svmcut --help``.
 COMMANDS = {
@@ -42,199 +39,7 @@ COMMANDS = {
     ),
 }
 #: Those that train.
-TRAINING = {row.command for row in TASKS.values()}
-THREADS = Option(
-    "threads",
-    ("--threads",),
-    RUNNING,
-    "Number of threads; it does not change the results.",
-    default="all",
-    kind=KINDS["threads"],
-)
-
-
-def input_option(help: str) -> Option:
-    """Option for the format of a test file."""
-    default = "by the file's ending, else svm"
-    return Option("input", ("--input",), DATA, help, default=default, kind=KINDS["input"])
-
-
-#: Options of ``svmcut classify``.
-SCORING = (
-    Option(
-        "labels",
-        ("--labels",),
-        OUTPUT,
-        "Write the predicted label instead of the score.",
-        default="off",
-    ),
-    Option(
-        "probability",
-        ("--probability",),
-        OUTPUT,
-        "Write and measure class probabilities, one column per label in the model's order; with "
-        "--labels the label comes first. The model must be trained with --probability or -l "
-        "logistic.",
-        default="off",
-    ),
-    Option(
-        "unlabelled",
-        ("--unlabelled",),
-        DATA,
-        "Ignore the first word of each line, which may be ?, any label or missing; measure "
-        "nothing.",
-        default="off",
-    ),
-    Option(
-        "format",
-        ("--format",),
-        OUTPUT,
-        "How to print the measures: plain words, or the original's lines, as svm_perf, svm_rank or "
-        "svm_hmm has them.",
-        default="plain",
-        kind=PRINTED,
-    ),
-    Option(
-        "scheme",
-        ("--scheme",),
-        OUTPUT,
-        "Sequences: predict only valid chunks of iob1, iob2 or iobes.",
-        default="all sequences of tags",
-        kind=one_of(tuple(SCHEMES)),
-    ),
-    Option(
-        "n_best",
-        ("--n-best",),
-        OUTPUT,
-        "Sequences: write the N best labellings, each after a line # RANK SCORE.",
-        default="the best, without its score",
-        kind=integer(1, 1 << 20),
-    ),
-    Option(
-        "confidence",
-        ("--confidence",),
-        OUTPUT,
-        "Sequences: write TAG P, where P is the probability of the tag, and measure P. It is "
-        "calibrated if the model was trained with --probability.",
-        default="off",
-    ),
-    Option(
-        "top",
-        ("--top",),
-        OUTPUT,
-        "Label sets: write so many of the best labels of a row as LABEL:SCORE, the best first.",
-        default="the predicted set",
-        kind=integer(1, 1 << 20),
-    ),
-    Option(
-        "propensity",
-        ("--propensity",),
-        OUTPUT,
-        "Label sets: A,B of the propensities that PSP@k divides by; 0.5,0.4 for Wikipedia, 0.6,2.6 "
-        "for Amazon.",
-        default="0.55,1.5",
-        kind=two_numbers(0),
-    ),
-    Option(
-        "label_names",
-        ("--label-names",),
-        OUTPUT,
-        "Label sets: write names in place of numbers; a file of one name per line, that of label 0 "
-        "first. Pairs of --top have tabs between them then.",
-        default="numbers",
-        kind=PATH,
-    ),
-    Option(
-        "partial",
-        ("--partial",),
-        DATA,
-        "Tokens in columns: keep the tags in the file and predict those written as ?; measure "
-        "nothing.",
-        default="off",
-    ),
-    Option(
-        "report",
-        ("--report",),
-        OUTPUT,
-        "Write all measures as one JSON document.",
-        default="none",
-        kind=PATH,
-    ),
-    Option(
-        "certify",
-        ("--certify",),
-        OUTPUT,
-        "Count the labels that are proven to be those of the exact optimum.",
-        default="off",
-    ),
-    Option(
-        "bounds",
-        ("--bounds",),
-        OUTPUT,
-        "Write LOW HIGH per row, bounds of the score at the exact optimum; with several classes, "
-        "LOW HIGH of each.",
-        default="none",
-        kind=PATH,
-    ),
-    Option(
-        "progress",
-        ("--progress/--no-progress",),
-        OUTPUT,
-        "Show a progress bar on standard error.",
-        default="on a terminal",
-    ),
-    Option(
-        "verbosity",
-        ("-v",),
-        OUTPUT,
-        "Verbosity; 0 prints only the measures, 2 the steps too.",
-        default="1",
-        kind=LEVEL,
-    ),
-    Option(
-        "beam",
-        ("--beam", "--b"),
-        RUNNING,
-        "Sequences: keep this many states per token while searching for the best tags; 0 keeps "
-        "all. Trees of labels: go on with so many nodes of a level (10).",
-        default="0",
-        kind=KINDS["beam"],
-    ),
-    Option(
-        "zero_based",
-        ("--zero-based",),
-        DATA,
-        "Feature indices start at 0, as in training; for a model of LIBSVM, in the model file too.",
-        default="off",
-    ),
-    input_option(
-        "Format of EXAMPLE_FILE: svm, crfsuite, conll, or a table (csv, tsv, jsonl, parquet, "
-        "arrow, text), as in training."
-    ),
-    Option(
-        "scheduler",
-        ("--scheduler",),
-        RUNNING,
-        "Score on the workers of this Dask scheduler; local:N starts N workers here. "
-        "EXAMPLE_FILE may be a quoted pattern; then PREDICTIONS_FILE is a folder with one file "
-        "for each.",
-        default="none",
-        kind=ADDRESS,
-    ),
-    Option(
-        "scheduler_file",
-        ("--scheduler-file",),
-        RUNNING,
-        "The same, with the file that the Dask scheduler wrote.",
-        default="none",
-        kind=PATH,
-    ),
-    THREADS,
-    Option(
-        "light_verbosity", ("-y",), COMPATIBILITY, "svm_light's verbosity.", kind=LEVEL, inert=True
-    ),
-    Option("dense", ("--d",), COMPATIBILITY, "Dense vectors.", kind=LEVEL, inert=True),
-)
+TRAINING = [name for name, (module, *_) in COMMANDS.items() if module == "svmcut.cli.learn"]
 
 
 def train(options: LearnOptions) -> int:
@@ -257,7 +62,8 @@ def score(values: dict[str, Any]) -> None:
     from svmcut.base.resources import usable_cpus
     from svmcut.cli.guard import warn
     from svmcut.cli.linear_scores import score_linear
-    from svmcut.cli.score_lines import Files, ScoringOptions
+    from svmcut.cli.score_lines import SCORING, Files, ScoringOptions
+    from svmcut.spec.options import warn_of_inert
 
     files = Files(*(values[name] for name in ("example_file", "model_file", "predictions_file")))
     own = {row.field: values[row.field] for row in SCORING if row.field in values and not row.inert}
@@ -291,6 +97,8 @@ def plain_run(words: Sequence[str]) -> Callable[[], int | None] | None:
         )
         return None if values is None else partial(train, collected(command, rest, values))
     if command == "classify":
+        from svmcut.cli.score_lines import SCORING
+
         values = read_words(rest, SCORING, ("example_file", "model_file", "predictions_file"), 2)
         return (
             None
@@ -321,9 +129,9 @@ def read_words(
         if flag not in known:
             return None
         row, value = known[flag]
-        if row.kind is not FLAG:
+        if not row.is_flag:
             value = text if given else next(coming, None)
-        if value is None or (given and row.kind is FLAG):
+        if value is None or (given and row.is_flag):
             return None
         if row.kind.repeats and row.field in texts:
             value = f"{texts[row.field][1]},{value}"
@@ -332,7 +140,7 @@ def read_words(
         return None
     try:
         values = {
-            name: value if row.kind is FLAG else row.kind.parse(value)
+            name: value if row.is_flag else row.kind.parse(value)
             for name, (row, value) in texts.items()
         }
     except ValueError:

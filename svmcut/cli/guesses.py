@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from svmcut.base.messages import join_names
-from svmcut.cli.commands import COMMANDS, SCORING, TRAINING
+from svmcut.cli.commands import COMMANDS, TRAINING
 from svmcut.cli.options import LEARNT, ROWS, named_task, offered
+from svmcut.cli.score_lines import SCORING
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.options import Option
 from svmcut.spec.spellings import nearest

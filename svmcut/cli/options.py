@@ -475,7 +475,9 @@ def rows(task: str) -> tuple[Option, ...]:
     takes."""
     known, kinds = offered(task), _kinds(task)
     return tuple(
-        row._replace(kind=kinds.get(row.field, row.kind)) for row in ROWS if row.field in known
+        row._replace(kind=kinds[row.field]) if row.field in kinds else row
+        for row in ROWS
+        if row.field in known
     )
 
 

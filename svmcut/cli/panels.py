@@ -8,7 +8,7 @@ import os
 import click
 
 from svmcut.base.typing import Any
-from svmcut.spec.kinds import FLAG, Kind
+from svmcut.spec.kinds import Kind
 from svmcut.spec.options import PANELS, RUNNING, Option
 
 
@@ -46,8 +46,7 @@ class PanelOption(click.Option):
     @classmethod
     def of(cls, row: Option) -> PanelOption:
         """The click option of a row; its value is None where it is not given."""
-        switch = row.kind is FLAG
-        how: dict[str, Any] = {"is_flag": True} if switch else {"type": KindType(row.kind)}
+        how: dict[str, Any] = {"is_flag": True} if row.is_flag else {"type": KindType(row.kind)}
         if row.kind.repeats:
             how |= {"multiple": True, "callback": lambda ctx, param, given: sum(given, ()) or None}
         text = " ".join(filter(None, (row.help, row.more)))

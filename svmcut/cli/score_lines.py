@@ -7,13 +7,218 @@ from svmcut.base.messages import escape
 from svmcut.base.records import record
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.files.output import File, check_roles
-from svmcut.spec.parameters import DEFAULTS
+from svmcut.spec.catalog import INPUTS, SCHEMES
+from svmcut.spec.kinds import (
+    ADDRESS,
+    LEVEL,
+    PATH,
+    PRINTED,
+    THREAD_COUNT,
+    integer,
+    one_of,
+    two_numbers,
+)
+from svmcut.spec.options import COMPATIBILITY, DATA, OUTPUT, RUNNING, Option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from svmcut.scoring.measures import Measures
     from svmcut.tasks.presentation import Presentation
+
+
+THREADS = Option(
+    "threads",
+    ("--threads",),
+    RUNNING,
+    "Number of threads; it does not change the results.",
+    default="all",
+    kind=THREAD_COUNT,
+)
+
+
+def input_option(help: str) -> Option:
+    """Option for the format of a test file."""
+    default = "by the file's ending, else svm"
+    return Option("input", ("--input",), DATA, help, default=default, kind=one_of(INPUTS))
+
+
+#: Options of ``svmcut classify``.
+SCORING = (
+    Option(
+        "labels",
+        ("--labels",),
+        OUTPUT,
+        "Write the predicted label instead of the score.",
+        default="off",
+    ),
+    Option(
+        "probability",
+        ("--probability",),
+        OUTPUT,
+        "Write and measure class probabilities, one column per label in the model's order; with "
+        "--labels the label comes first. The model must be trained with --probability or -l "
+        "logistic.",
+        default="off",
+    ),
+    Option(
+        "unlabelled",
+        ("--unlabelled",),
+        DATA,
+        "Ignore the first word of each line, which may be ?, any label or missing; measure "
+        "nothing.",
+        default="off",
+    ),
+    Option(
+        "format",
+        ("--format",),
+        OUTPUT,
+        "How to print the measures: plain words, or the original's lines, as svm_perf, svm_rank or "
+        "svm_hmm has them.",
+        default="plain",
+        kind=PRINTED,
+    ),
+    Option(
+        "scheme",
+        ("--scheme",),
+        OUTPUT,
+        "Sequences: predict only valid chunks of iob1, iob2 or iobes.",
+        default="all sequences of tags",
+        kind=one_of(tuple(SCHEMES)),
+    ),
+    Option(
+        "n_best",
+        ("--n-best",),
+        OUTPUT,
+        "Sequences: write the N best labellings, each after a line # RANK SCORE.",
+        default="the best, without its score",
+        kind=integer(1, 1 << 20),
+    ),
+    Option(
+        "confidence",
+        ("--confidence",),
+        OUTPUT,
+        "Sequences: write TAG P, where P is the probability of the tag, and measure P. It is "
+        "calibrated if the model was trained with --probability.",
+        default="off",
+    ),
+    Option(
+        "top",
+        ("--top",),
+        OUTPUT,
+        "Label sets: write so many of the best labels of a row as LABEL:SCORE, the best first.",
+        default="the predicted set",
+        kind=integer(1, 1 << 20),
+    ),
+    Option(
+        "propensity",
+        ("--propensity",),
+        OUTPUT,
+        "Label sets: A,B of the propensities that PSP@k divides by; 0.5,0.4 for Wikipedia, 0.6,2.6 "
+        "for Amazon.",
+        default="0.55,1.5",
+        kind=two_numbers(0),
+    ),
+    Option(
+        "label_names",
+        ("--label-names",),
+        OUTPUT,
+        "Label sets: write names in place of numbers; a file of one name per line, that of label 0 "
+        "first. Pairs of --top have tabs between them then.",
+        default="numbers",
+        kind=PATH,
+    ),
+    Option(
+        "partial",
+        ("--partial",),
+        DATA,
+        "Tokens in columns: keep the tags in the file and predict those written as ?; measure "
+        "nothing.",
+        default="off",
+    ),
+    Option(
+        "report",
+        ("--report",),
+        OUTPUT,
+        "Write all measures as one JSON document.",
+        default="none",
+        kind=PATH,
+    ),
+    Option(
+        "certify",
+        ("--certify",),
+        OUTPUT,
+        "Count the labels that are proven to be those of the exact optimum.",
+        default="off",
+    ),
+    Option(
+        "bounds",
+        ("--bounds",),
+        OUTPUT,
+        "Write LOW HIGH per row, bounds of the score at the exact optimum; with several classes, "
+        "LOW HIGH of each.",
+        default="none",
+        kind=PATH,
+    ),
+    Option(
+        "progress",
+        ("--progress/--no-progress",),
+        OUTPUT,
+        "Show a progress bar on standard error.",
+        default="on a terminal",
+    ),
+    Option(
+        "verbosity",
+        ("-v",),
+        OUTPUT,
+        "Verbosity; 0 prints only the measures, 2 the steps too.",
+        default="1",
+        kind=LEVEL,
+    ),
+    Option(
+        "beam",
+        ("--beam", "--b"),
+        RUNNING,
+        "Sequences: keep this many states per token while searching for the best tags; 0 keeps "
+        "all. Trees of labels: go on with so many nodes of a level (10).",
+        default="0",
+        kind=integer(0),
+    ),
+    Option(
+        "zero_based",
+        ("--zero-based",),
+        DATA,
+        "Feature indices start at 0, as in training; for a model of LIBSVM, in the model file too.",
+        default="off",
+    ),
+    input_option(
+        "Format of EXAMPLE_FILE: svm, crfsuite, conll, or a table (csv, tsv, jsonl, parquet, "
+        "arrow, text), as in training."
+    ),
+    Option(
+        "scheduler",
+        ("--scheduler",),
+        RUNNING,
+        "Score on the workers of this Dask scheduler; local:N starts N workers here. "
+        "EXAMPLE_FILE may be a quoted pattern; then PREDICTIONS_FILE is a folder with one file "
+        "for each.",
+        default="none",
+        kind=ADDRESS,
+    ),
+    Option(
+        "scheduler_file",
+        ("--scheduler-file",),
+        RUNNING,
+        "The same, with the file that the Dask scheduler wrote.",
+        default="none",
+        kind=PATH,
+    ),
+    THREADS,
+    Option(
+        "light_verbosity", ("-y",), COMPATIBILITY, "svm_light's verbosity.", kind=LEVEL, inert=True
+    ),
+    Option("dense", ("--d",), COMPATIBILITY, "Dense vectors.", kind=LEVEL, inert=True),
+)
 
 
 class Files(NamedTuple):
@@ -39,7 +244,7 @@ class ScoringOptions:
     verbosity: int = 1
     threads: int = 1
     labels: bool = False
-    probability: bool = DEFAULTS["probability"]
+    probability: bool = False
     unlabelled: bool = False
     scheme: str | None = None
     n_best: int = 0
@@ -54,7 +259,7 @@ class ScoringOptions:
     beam: int = 0
     #: From 1 on the lines of svm_light's readers are printed too, if the task has them.
     light_verbosity: int = 0
-    zero_based: bool = DEFAULTS["zero_based"]
+    zero_based: bool = False
     input: str | None = None
     progress: bool | None = None
     certify: bool = False

@@ -6,9 +6,9 @@ from __future__ import annotations
 import click
 
 from svmcut.base.typing import Any
-from svmcut.cli.commands import THREADS, input_option
 from svmcut.cli.options import ROWS as TRAINING
 from svmcut.cli.panels import PanelCommand
+from svmcut.cli.score_lines import THREADS, input_option
 from svmcut.spec.kinds import FLAG, PATH
 from svmcut.spec.options import DATA, OUTPUT, Option
 

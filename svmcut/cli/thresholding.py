@@ -3,26 +3,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut import __version__
-from svmcut.base.errors import TrainingError
+from svmcut.base.errors import ModelError, TrainingError
 from svmcut.base.messages import Message, escape, hide_secrets
 from svmcut.base.records import record, replace
 from svmcut.base.resources import usable_cpus
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.cli.files import redirect_log
 from svmcut.cli.guard import warn
 from svmcut.cli.report import write_report
 from svmcut.cli.training_report import fact
 from svmcut.files.output import File, check_roles
 from svmcut.formats import read_file, write_model, written_and_read
-from svmcut.scoring.thresholds import Promises, make_promises
+from svmcut.scoring.thresholds import Promises, choose_threshold, make_promises
+from svmcut.spec.catalog import TASKS
+from svmcut.spec.entries import TWO_CLASSES
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.places import USUAL_CONFIDENCE
-from svmcut.tasks.prediction import ChosenThreshold, check_two_classes, choose
+from svmcut.tasks.prediction import tally_blocks
 from svmcut.tasks.protocol import Task, input_for, make_task, names_for, tasks_of
 
 if TYPE_CHECKING:
@@ -40,6 +43,56 @@ class ThresholdOptions:
     zero_based: bool = DEFAULTS["zero_based"]
     report: str | None = None
     threads: int | None = None
+
+
+class ChosenThreshold(NamedTuple):
+    """A model with its threshold, the number of rows it was chosen on, and their measures."""
+
+    model: Any
+    rows: int
+    values: dict[str, float]
+
+    def document(self, asked: Promises) -> dict[str, Any]:
+        """Entries of a report."""
+        return {
+            "threshold": self.model.threshold,
+            "at_least": dict(asked.floors),
+            "maximise": asked.maximise,
+            "confidence": asked.confidence,
+            "chosen_on": self.rows,
+        }
+
+
+def check_two_classes(model: Any, path: str) -> None:
+    """Raises ModelError for a model whose scores are not those of two classes."""
+    if not any(TASKS[name].labels == TWO_CLASSES for name in tasks_of(model)):
+        raise ModelError(path, "is no model of two classes, and has no threshold")
+
+
+def choose(
+    task: Task,
+    model: Any,
+    blocks: Iterable[Any],
+    asked: Promises,
+    threads: int = 1,
+    training: Iterable[Any] | None = None,
+) -> ChosenThreshold:
+    """Chooses the threshold of a model on blocks of examples and replaces its own; `training` are
+    the examples it was trained on, if at hand. Raises TrainingError if no threshold keeps the
+    promises. See svmcut.scoring.thresholds."""
+    bare: Any = replace(model, threshold=None)
+    tally: Any = tally_blocks(task, bare, blocks, threads)
+    positive, scores, _ = tally.of_classes()
+    if not len(scores):
+        raise TrainingError("there are no examples to choose a threshold on")
+    before: NDArray | None = None
+    if training is not None:
+        seen: Any = tally_blocks(task, bare, training, threads)
+        before = seen.scores
+    chosen = replace(model, threshold=choose_threshold(positive, scores, asked, before))
+    shifted: Any = task.tally(chosen)
+    shifted.take(tally, chosen.threshold)
+    return ChosenThreshold(chosen, len(scores), task.measure(shifted).values)
 
 
 # a model may have scores beyond float64

@@ -455,5 +455,6 @@ FLAG = Kind("", "True or False", str, _flag, type="bool")
 LEVEL = Kind(
     "INTEGER", "a whole number", int, lambda value: max(0, value)
 )  # below 0 is 0, as in the originals
+THREAD_COUNT = integer(1, 4096)
 #: Of --format, of learn and of classify.
 PRINTED = one_of(("plain", "original"), {"json": "is what --report FILE writes"})

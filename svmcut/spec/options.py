@@ -62,6 +62,11 @@ class Option(NamedTuple):
         return self.words if self.letter in ("", *self.words) else (self.letter, *self.words)
 
     @property
+    def is_flag(self) -> bool:
+        """True for an option without a value."""
+        return self.kind is FLAG
+
+    @property
     def full(self) -> str:
         """The flag that says most, as it is switched on."""
         return (self.words or (self.letter,))[0].split("/")[0]
@@ -93,7 +98,7 @@ def param(
 ) -> Any:
     """Return a field of this default, or what a callable gives, and its option; `shown` is the
     default as help states it, `more` are values of Option."""
-    option = Option("", flags, panel, "", default=shown, kind=kind, **more)
+    option = Option("", flags, panel, "", "", shown, False, kind)._replace(**more)
     value, factory = (MISSING, default) if callable(default) else (default, None)
     return Param("", value, factory, option)
 

@@ -39,6 +39,7 @@ from svmcut.spec.kinds import (
     FLAG,
     PATH,
     TEXT,
+    THREAD_COUNT,
     Kind,
     class_weights,
     duration,
@@ -341,7 +342,7 @@ class Settings:
         "Keep this many states per token while searching for the best tags; 0 keeps all and is "
         "exact. With a beam, the certificate covers only the labellings it finds."
     )
-    threads: int = param(usable_cpus, integer(1, 4096), RUNNING, shown="all").describe(
+    threads: int = param(usable_cpus, THREAD_COUNT, RUNNING, shown="all").describe(
         "Number of threads; the model is byte-identical for any number."
     )
     seed: int = param(0, integer(0), RUNNING).describe("Seed of the random number generator.")

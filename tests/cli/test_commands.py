@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svmcut.cli.commands import SCORING, plain_run, read_words
+from svmcut.cli.commands import plain_run, read_words
 from svmcut.cli.main import svmcut
 from svmcut.cli.options import LEARNT, rows
+from svmcut.cli.score_lines import SCORING
 from svmcut.cli.start import main
 
 FILES = {"classify": ("example_file", "model_file", "predictions_file")}
