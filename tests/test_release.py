@@ -207,6 +207,7 @@ def test_a_wheel_serves_every_later_python_and_holds_the_man_page(wheel):
     compiled = [name for name in names if name.endswith(".so")]
     assert len(compiled) > 15 and all(name.endswith(".abi3.so") for name in compiled)
     assert {"svmcut/inspection/page.html", "svmcut/inspection/section.html"} <= {*names}
+    assert {"svmcut/scorers/c.h", "svmcut/scorers/javascript.mjs"} <= {*names}
     for page in ("svmcut", "svmcut-learn", "svmcut-classify"):
         assert [name for name in names if name.endswith(f"/data/share/man/man1/{page}.1")]
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -15,8 +16,9 @@ from svmcut.cli.panels import PanelCommand
 from svmcut.files.output import File, check_roles, write_atomically
 from svmcut.formats import read_model
 from svmcut.formats.exported import can_express, not_expressible
+from svmcut.scorers.literals import identifiers, is_identifier
 from svmcut.spec.catalog import EXPORTS, load
-from svmcut.spec.kinds import one_of
+from svmcut.spec.kinds import Kind, one_of
 from svmcut.spec.options import OUTPUT, Option
 
 _EPILOG = """\b
@@ -24,10 +26,19 @@ Examples:
   svmcut export model model.liblinear --to liblinear
   svmcut export model model.libsvm --to libsvm          svm-predict reads it
   svmcut export model model.onnx                        by the ending; needs onnx
-  svmcut export model model.py                          score(row) of the standard library
+  svmcut export model churn.h --name churn              churn_score(&row) of a struct of columns
 """
 
 _ENDINGS = {row.ending: name for name, row in EXPORTS.items() if row.ending}
+
+
+def _name(text: str) -> str:
+    if not is_identifier(text):
+        raise ValueError
+    return text
+
+
+NAME = Kind("NAME", "a letter, then letters, digits and underscores", _name, _name)
 ROWS = (
     Option(
         "to",
@@ -36,6 +47,14 @@ ROWS = (
         f"The format: {', '.join(EXPORTS)}.",
         default=f"by the ending of OUT, {join_names([*_ENDINGS], 'or')}",
         kind=one_of(tuple(EXPORTS)),
+    ),
+    Option(
+        "name",
+        ("--name",),
+        OUTPUT,
+        "Prefix of the names in a C header.",
+        default="the name of OUT without its ending",
+        kind=NAME,
     ),
 )
 
@@ -47,9 +66,9 @@ def export(model_file: str, output_file: str, to: str | None = None, **given: An
     """Write MODEL in another program's format, OUT.
 
     liblinear takes linear models; libsvm these and kernel models (classes by pairs); svm_light and
-    svm_perf models with one score; onnx all of these, json every model. python writes a program
-    from raw columns to score, label and probability. A model that the format cannot express is
-    refused. Details that it cannot hold are left out with a warning.
+    svm_perf models with one score; onnx all of these, json every model. c, javascript and python
+    write a program from raw columns to score, label and probability. A model that the format cannot
+    express is refused. Details that it cannot hold are left out with a warning.
     """
 
     known = {name: value for name, value in given.items() if value is not None}
@@ -73,6 +92,8 @@ def run_export(model_file: str, output_file: str, to: str | None = None, **given
     if extra := [name for name in given if name not in row.takes]:
         takers = [name for name, other in EXPORTS.items() if extra[0] in other.takes]
         raise UsageError("--{} is of --to {}; leave it out", extra[0], join_names(takers, "or"))
+    if "name" in row.takes:
+        given.setdefault("name", identifiers([Path(output_file).stem])[0])
     model: Any = read_model(model_file)
     if getattr(model, "threshold", None) is not None and not row.whole:
         model = model.without_threshold()

@@ -62,6 +62,16 @@ class Machines:
             for a, b in itertools.pairwise(ends)
         ]
 
+    def norms(self) -> list[float]:
+        """|z|^2 of each support vector, summed in the order of its features."""
+        norms = []
+        for _, values in self.rows():
+            norm = 0.0  # the built-in sum compensates
+            for value in values:
+                norm += value * value
+            norms.append(norm)
+        return norms
+
 
 @record(eq=False)
 class Scorer:

@@ -147,7 +147,7 @@ _CELLS = '''
 
 def _float32(value):
     """The nearest number of single precision; OverflowError for one beyond it."""
-    return struct.unpack("f", struct.pack("f", value))[0]
+    return struct.unpack("<f", struct.pack("<f", value))[0]
 
 
 def _cell(value):
@@ -253,7 +253,8 @@ _SPARSE = '''
 def _features(row):
     """Features of a dict by their numbers, from 1 on."""
     pairs = sorted((int(number), value) for number, value in row.items())
-    values = struct.unpack(f"{len(pairs)}f", struct.pack(f"{len(pairs)}f", *(v for _, v in pairs)))
+    layout = f"<{len(pairs)}f"
+    values = struct.unpack(layout, struct.pack(layout, *(value for _, value in pairs)))
     return [(number - 1, value) for (number, _), value in zip(pairs, values) if value]
 '''
 

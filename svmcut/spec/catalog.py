@@ -97,7 +97,7 @@ PLANS = {
     "steps": "svmcut.training.steps:StepPlan",
 }
 
-_PROJECTED, _PROGRAMS = ("project", "remove"), ("python",)
+_PROJECTED, _PROGRAMS = ("project", "remove"), ("c", "javascript", "python")
 _EVERYWHERE = ("libsvm", "svm_light", "svm_perf", "onnx", *_PROGRAMS)
 KERNELS = {
     kernel.name: kernel
@@ -272,6 +272,12 @@ EXPORTS = {
         ending=".onnx",
     ),
     "json": Format(b"", where="svmcut.formats.exported", models=(), whole=True, ending=".json"),
+    "c": Format(
+        b"", where="svmcut.scorers.c", models=_SCORED, whole=True, ending=".h", takes=("name",)
+    ),
+    "javascript": Format(
+        b"", where="svmcut.scorers.javascript", models=_SCORED, whole=True, ending=".mjs"
+    ),
     "python": Format(b"", where="svmcut.scorers.python", models=_SCORED, whole=True, ending=".py"),
 }
 

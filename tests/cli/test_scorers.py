@@ -3,6 +3,8 @@
 it prints, whatever the columns and labels are called."""
 
 import json
+import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -156,23 +158,102 @@ label, odds = getattr(out, "label", None), getattr(out, "probability", None)
 print(json.dumps([(label and label(r), out.score(r), odds and odds(r)) for r in rows]))
 """
     Path("rows.json").write_text(json.dumps(rows), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", f"import sys; sys.path.append('.'){code}"],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
+    code = f"import sys; sys.path.append('.'){code}"
+    return json.loads(finished(sys.executable, "-I", "-c", code))
+
+
+def run_javascript(rows, model, columns):
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    code = """
+import * as out from "./out.mjs";
+import { readFileSync } from "node:fs";
+const { label, score, probability } = out;
+const of = (row) => [label?.(row) ?? null, score(row), probability?.(row) ?? null];
+console.log(JSON.stringify(JSON.parse(readFileSync("rows.json", "utf-8")).map(of)));
+"""
+    Path("rows.json").write_text(json.dumps(rows), encoding="utf-8")
+    Path("run.mjs").write_text(code, encoding="utf-8")
+    return json.loads(finished("node", "run.mjs"))
+
+
+def finished(*words):
+    """Standard output of a program that succeeds."""
+    done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", timeout=100)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return done.stdout
 
 
-TARGETS = {"python": ("out.py", run_python)}
+def in_c(cell):
+    """A cell as an initializer of C."""
+    if cell is None or not isinstance(cell, str):
+        return "NAN" if cell is None else repr(float(cell))
+    return '"' + "".join(f"\\{byte:03o}" for byte in cell.encode()) + '"'
+
+
+WARNINGS = ("-Wall", "-Wextra", "-pedantic", "-Werror", "-ffp-contract=off")
+
+
+def run_c(rows, model, columns):
+    """The answers of the header in a C program, which is one of C++ too."""
+    header = Path("out.h").read_text(encoding="utf-8")
+    suffix, given = ("", "&row") if columns else ("_sparse", "index, value, count")
+    places = len(model.names) if hasattr(model, "names") else 1
+    loop = (
+        f"for (k = 0; k < {places}; ++k) printf(\"%.17g%c\", out[k], k < {places - 1} ? ',' : ']');"
+    )
+    lines = []
+    for row in rows:
+        if columns:
+            cells = [
+                "NULL" if cell is None and kind in "ct" else in_c(cell)
+                for cell, kind in zip(row.values(), columns.values(), strict=True)
+            ]
+            lines.append(
+                f"{{ struct out_row row = {{{', '.join(cells)}}}; double out[{places}]; int k;"
+            )
+        else:
+            index, value = ", ".join(map(str, row)), ", ".join(map(repr, row.values()))
+            lines.append(f"{{ const int index[] = {{{index}}}, count = {len(row)}; int k;")
+            lines.append(f"const double value[] = {{{value}}}; double out[{places}];")
+        if f"out_label{suffix}(" in header:
+            lines.append(
+                f'{{ const char *c = out_labels[out_label{suffix}({given})]; printf("[\\"");'
+            )
+            lines.append(
+                'for (; *c; ++c) { printf("%02x", (unsigned char)*c); } printf("\\",["); }'
+            )
+        else:
+            lines.append('printf("[null,[");')
+        for one, several in (("score", "scores"), ("probability", "probabilities")):
+            if f"out_{several}{suffix}(" in header:
+                lines.append(f"out_{several}{suffix}({given}, out); {loop}")
+            elif f"out_{one}{suffix}(" in header:
+                lines.append(f"out[0] = out_{one}{suffix}({given}); {loop}")
+            else:
+                lines.append('printf("null");')
+            lines.append('printf(",[");' if one == "score" else 'printf("]\\n"); }')
+    text = "\n".join(lines).replace('printf(",[");\nprintf("null");', 'printf(",null");')
+    code = f'#include <stdio.h>\n#include "out.h"\nint main(void) {{\n{text}\nreturn 0; }}\n'
+    Path("run.c").write_text(code, encoding="utf-8")
+    finished("gcc", "-std=c99", *WARNINGS, "run.c", "-o", "run", "-lm")
+    finished("gcc", "-std=c++11", "-x", "c++", "-fsyntax-only", *WARNINGS, "run.c")
+    answers = [json.loads(line) for line in finished("./run").splitlines()]
+    named = [label and bytes.fromhex(label).decode() for label, _, _ in answers]
+    return [(name, *row[1:]) for name, row in zip(named, answers, strict=True)]
+
+
+TARGETS = {
+    "python": ("out.py", run_python),
+    "javascript": ("out.mjs", run_javascript),
+    "c": ("out.h", run_c),
+}
 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", MODELS)
-def test_a_program_answers_as_classify(kind, target):
-    model, rows, columns = trained(kind)
+def test_a_program_answers_as_classify(kind, target, seed=0):
+    model, rows, columns = trained(kind, seed)
     out, run = TARGETS[target]
     assert call("svmcut", "export", "model", out) == 0
     found = [shown(*row) for row in run(rows, model, columns)]
@@ -180,6 +261,14 @@ def test_a_program_answers_as_classify(kind, target):
     for row, mine, (label, scores, odds) in zip(rows, found, wanted, strict=True):
         assert mine[:2] == (label, scores), row
         assert mine[2] in (odds, odds and odds[-1:]), row
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 17))
+@pytest.mark.parametrize("target", TARGETS)
+def test_programs_answer_as_classify_on_many_tables(target, seed):
+    for kind in MODELS:
+        test_a_program_answers_as_classify(kind, target, seed)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -202,3 +291,45 @@ def test_rows_of_numbered_features_are_scored_too(options, target):
     assert call("svmcut", "export", "model", out) == 0
     found = [shown(*row)[1][0] for row in run(rows, read_model("model"), None)]
     assert found == Path("scores").read_text().split()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["out.py", "--name", "a"], "--name is of --to c; leave it out"),
+        (["out.h", "--name", "2b"], "'2b' is not a letter, then letters, digits and underscores"),
+        (["out.h", "--name", 'a(){system("id");}'], "is not a letter"),
+    ],
+)
+def test_what_a_program_cannot_have_is_refused(words, message, capsys):
+    trained("two")
+    assert call("svmcut", "export", "model", *words) == 2
+    assert message in capsys.readouterr().err and not Path(words[0]).exists()
+
+
+def test_c_refuses_texts_that_no_compiler_need_take(capsys):
+    table = {"a": ["x" * 5000, "b", "b"] * 4, "y": [0, 1, 1] * 4}
+    parquet.write_table(pa.table(table), "train.parquet")
+    assert call("svmcut", "learn", "-v", "0", "--label", "y", "train.parquet", "model") == 0
+    assert call("svmcut", "export", "model", "out.h") == 2
+    assert "longer than 4,000 bytes" in capsys.readouterr().err
+    assert call("svmcut", "export", "model", "out.py") == 0
+
+
+@pytest.mark.parametrize(
+    ("row", "error"),
+    [
+        ({"c0": 1}, KeyError),
+        ({"c0": "1,5", "c1": 0}, ValueError),
+        ({"c0": 1e60, "c1": 0}, OverflowError),
+    ],
+)
+def test_cells_that_the_model_refuses_are_errors_in_python(row, error):
+    table = {"c0": [0.5, 1, 2, 3], "c1": [1.0, 0, 1, 0], "y": [0, 0, 1, 1]}
+    parquet.write_table(pa.table(table), "train.parquet")
+    assert call("svmcut", "learn", "-v", "0", "--label", "y", "train.parquet", "model") == 0
+    assert call("svmcut", "export", "model", "out.py") == 0
+    score = runpy.run_path("out.py")["score"]
+    assert score({"c0": "1.5", "c1": None}) == score({"c0": 1.5, "c1": float("nan")})
+    with pytest.raises(error):
+        score(row)
