@@ -86,6 +86,23 @@ def one_blas_thread() -> Iterator[None]:
                     _release_controller()
 
 
+def limit_loaded_blas() -> None:
+    """Include libraries that were loaded after the limit: SciPy brings a BLAS of its own."""
+    if _Blas.controller is None:
+        return
+    with _Blas.lock:
+        if _Blas.callers:
+            from threadpoolctl import ThreadpoolController
+
+            _release_controller()
+            _Blas.limits.restore_original_limits()
+            _Blas.controller = ThreadpoolController()
+            _release_controller()
+            _Blas.limits = _Blas.controller.limit(limits=1, user_api="blas")
+        else:
+            _Blas.controller = None
+
+
 def _release_controller() -> None:
     """Release the thread that set a limit: from threadpoolctl 3.7 on no other thread can set one
     before."""

@@ -22,7 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
 
+from svmcut.base.resources import limit_loaded_blas
 from svmcut.base.typing import Any
+
+limit_loaded_blas()
 
 MAX_STEPS = 200
 #: Steps in a row that may take less than a tenth off the error.
@@ -156,7 +159,7 @@ def gap(Q: Any, r: NDArray, top: NDArray, sums: Sums, x: NDArray) -> float:
     return float(np.maximum(slope, 0.0) @ top - slope @ x)
 
 
-def _step_to_boundary(*pairs: tuple[NDArray, NDArray]) -> float:
+def step_to_boundary(*pairs: tuple[NDArray, NDArray]) -> float:
     """The longest step of at most 1 that keeps all x + step dx positive."""
     length = 1.0
     for x, dx in pairs:
@@ -244,11 +247,11 @@ class _Interior:
         x, u, z, t = self.x, self._room, self.z, self.t
         mu = self._complementarity / (2 * len(x))
         dx, dz, dt, _ = self._directions(0.0, 0.0)
-        a = _step_to_boundary((x, dx), (u, -dx), (z, dz), (t, dt))
+        a = step_to_boundary((x, dx), (u, -dx), (z, dz), (t, dt))
         after = float((x + a * dx) @ (z + a * dz) + (u - a * dx) @ (t + a * dt)) / (2 * len(x))
         aim = min(1.0, max(after / mu, 0.0) ** 3) * mu
         dx, dz, dt, rise = self._directions(aim - dx * dz, aim + dx * dt)
-        a = _step_to_boundary((x, dx), (u, -dx), (z, dz), (t, dt))
+        a = step_to_boundary((x, dx), (u, -dx), (z, dz), (t, dt))
         self.x, self.z, self.t = x + a * dx, z + a * dz, t + a * dt
         self._multipliers = self._multipliers + a * rise
 

@@ -42,6 +42,7 @@ from svmcut.risks.free_bias import FreeBias, find_root
 from svmcut.risks.hinge import BoundHinge
 from svmcut.risks.protocol import LossRisk
 from svmcut.solvers.descent import squared_norms
+from svmcut.solvers.few_rows import MAX_NUMBERS, MAX_ROWS, dense_rows
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, constant
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
@@ -56,6 +57,8 @@ PART = 0.5  # part of the violation of slopes that a working set may leave
 #: Each look doubles them: steps that begin anew lose the curvature along which they went.
 PASSES, MIN_ENTRIES, MAX_ENTRIES = 12, 2_000_000, 200_000_000
 UNEVEN = 1e-6  # sum of slopes that a free bias may leave, as a part of their size
+FACE_ITERATIONS, FACE_STEPS = 2, 20  # looks before steps over the weights alone, and most of them
+FACE_RIDGE = 1e-10  # part of the scaled diagonal that is added to it
 BISECTIONS = 60  # for a theta of the logistic loss
 BOUND_TOLERANCE = 0.01  # distance from the best bound, as a part of the wanted gap
 
@@ -261,6 +264,54 @@ class CdnRun(Run):
         how = {"loss": loss.number, "y": loss.targets, "tube": loss.tube}
         self._walk(self._working_set(v), enough, b, **how)
 
+        if self._iteration > FACE_ITERATIONS and self._is_few:
+            self._take_face_steps()
+
+    @property
+    def _is_few(self) -> bool:
+        """True where a dense Newton step costs little."""
+        X = self._problem.space.X
+        return X.n_rows <= MAX_ROWS and X.n_rows * X.n_features <= MAX_NUMBERS
+
+    def _take_face_steps(self) -> None:
+        """Take Newton steps over the weights that are not 0 while P falls: coordinates crawl where
+        columns say much the same, as those far from 0 do."""
+        w, here, rows = self._w, self._value(self._w), dense_rows(self._problem.space)
+        for _ in range(FACE_STEPS):
+            at = np.flatnonzero(w)
+            if not len(at):
+                break
+            d, before, t = self._face_direction(rows[:, at], rows @ w, w[at]), here, 1.0
+            walls = np.where(d * w[at] < 0, -w[at] / d, math.inf)
+            for t in (1.0, min(1.0, float(walls.min())), *0.25 ** np.arange(1, 6)):
+                trial = w.copy()
+                trial[at] = np.where(t >= walls, 0.0, w[at] + t * d)
+                if (value := self._value(trial)) < here:
+                    w, here = trial, value
+                    break
+            if not here < before - INNER * 0.01 * self._problem.stop.target(before):
+                break
+        self._w = w
+
+    def _face_direction(self, B: NDArray, s: NDArray, w: NDArray) -> NDArray[np.float64]:
+        """Return the Newton step over the columns B (n, k) of weights w (k,), whose signs stay."""
+        problem, C, l1, l2 = self._problem, self._problem.C, self._problem.l1, self._problem.l2
+        at = problem.risk.smooth(s, 0.0)
+        g = C * (B.T @ at.coef) + l1 * np.sign(w) + l2 * w
+        bends = np.zeros(len(s))
+        bends[at.rows] = 1.0 if at.bends is None else at.bends[at.rows]
+        if at.shares is not None:
+            B = B - at.shares @ B
+        tall = np.vstack(
+            [np.sqrt(C / at.width * bends)[:, None] * B, math.sqrt(l2) * np.eye(len(w))]
+        )
+        norms = np.sqrt(np.square(tall).sum(axis=0))
+        scales = 1.0 / np.where(norms > 0, norms, 1.0)
+        ridge = math.sqrt(FACE_RIDGE) * np.eye(len(w))
+        R: Any = np.linalg.qr(np.vstack([tall * scales, ridge]), mode="r")
+        step: NDArray[np.float64] = -scales * np.linalg.solve(R, np.linalg.solve(R.T, scales * g))
+        return step
+
     def _walk(self, chosen: NDArray[np.int32], enough: float, b: float, **how: Any) -> None:
         """Take Newton steps over these columns from w and a free bias; how: facts of the losses."""
         problem, w = self._problem, self._w.copy()
@@ -287,7 +338,8 @@ class CdnRun(Run):
     def _most(self) -> int:
         """Return how many entries of columns are read before the next look."""
         first = max(PASSES * self._problem.space.X.nnz, MIN_ENTRIES)
-        return min(first << min(self._iteration, 20), MAX_ENTRIES)
+        doublings = min(self._iteration, FACE_ITERATIONS if self._is_few else 20)
+        return min(first << doublings, MAX_ENTRIES)
 
     def _progress(self) -> Progress:
         state = self._iteration, self._passes, self._primal, self._lower, constant(self._w)

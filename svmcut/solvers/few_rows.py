@@ -66,8 +66,8 @@ def solve_whole(problem: Any) -> Whole | None:
 
     free, C = isinstance(problem.risk, FreeBias), problem.C
     risk = problem.risk.risk if free else problem.risk
-    number, rows = getattr(risk, "number", None), _rows(problem.space, free)
-    n = len(rows)
+    number, rows = getattr(risk, "number", None), dense_rows(problem.space)
+    n, rows = len(rows), rows - rows.mean(axis=0) if free else rows
     top = np.array(np.broadcast_to(boxes(C, risk.weights), n), np.float64)
     if number in (None, SQUARED_HINGE):
         s, r = risk.signs if number is None else risk.targets, np.ones(n)
@@ -113,9 +113,7 @@ def _fit_to_corners(
     return w
 
 
-def _rows(space: Any, free: bool) -> NDArray[np.float64]:
-    """Return the rows (n, d) with their constant feature, or less their means with a free bias."""
+def dense_rows(space: Any) -> NDArray[np.float64]:
+    """Return the rows (n, d) with their constant feature."""
     rows: NDArray[np.float64] = space.X.to_dense().astype(np.float64)
-    if free:
-        return rows - rows.mean(axis=0)
     return np.column_stack([rows, np.full(len(rows), space.bias)]) if space.bias else rows

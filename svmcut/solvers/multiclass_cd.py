@@ -31,6 +31,8 @@ from svmcut.risks.weights import boxes, total
 from svmcut.solvers.compose import Continuation
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.descent import squared_norms
+from svmcut.solvers.few_classes import is_few, solve_classes
+from svmcut.solvers.few_rows import dense_rows
 from svmcut.solvers.protocol import (
     Interrupted,
     Problem,
@@ -45,6 +47,8 @@ from svmcut.spec import schemas
 from svmcut.spec.schemas import OWN, Form
 
 MAX_EPOCHS = 20_000
+#: Epochs after which few rows are solved as a whole.
+WHOLE_EPOCHS = 1000
 #: First guess of the gap of the best point, as a part of the estimated gap.
 FIRST_RATIO = 0.7
 #: The line is searched once the gap is at most so many targets.
@@ -72,7 +76,7 @@ class MulticlassCdRun(Run):
         self._rooms: list[NDArray[np.float64]] = []
         self._other: NDArray[np.float64] | None = None
         self._iteration, self._looks, self._ratio, self._stall = 0, 0, FIRST_RATIO, Stall(60)
-        self._then = Continuation()
+        self._then, self._took_whole = Continuation(), False
         norms = squared_norms(space)
         W = self._w.reshape(-1, K)
         self._native = multiclass.Descent(
@@ -105,6 +109,7 @@ class MulticlassCdRun(Run):
             "_native": OWN,
             "_stall": OWN,
             "_then": OWN,
+            "_took_whole": schemas.flag,
             **dict.fromkeys(("_iteration", "_looks"), schemas.COUNT),
             **dict.fromkeys(reals, real),
         }
@@ -130,6 +135,9 @@ class MulticlassCdRun(Run):
                     or descent.epochs >= MAX_EPOCHS
                 ):
                     break
+                if descent.epochs >= WHOLE_EPOCHS and not self._took_whole and self._is_few:
+                    scores = self._take_whole()
+                    continue
                 descent.wake(problem.C, scores)
                 enough, share = self._aim()
                 try:
@@ -163,6 +171,28 @@ class MulticlassCdRun(Run):
         v = self._problem.space.adjoint(self._alpha.ravel())
         gain = float(self._alpha[self._rows, self._problem.risk.y].sum())
         return v, gain - 0.5 * self._problem.space.dot(v, v)
+
+    @property
+    def _is_few(self) -> bool:
+        """True where the whole problem is quickly solved."""
+        return is_few(self._shape[0], self._w.size // self._shape[1], self._shape[1])
+
+    def _take_whole(self) -> NDArray[np.float64]:
+        """Go to the solution of the whole problem, as near as rounding allows; return the scores
+        of W, as `_look` does."""
+        space, K = self._problem.space, self._shape[1]
+        rows = dense_rows(space)
+        tops = np.broadcast_to(self._boxes, len(rows))
+        alpha, W = solve_classes(rows, self._problem.risk.y, tops, K)
+        self._took_whole = True
+        v = space.adjoint(alpha.ravel())
+        value = float(alpha[self._rows, self._problem.risk.y].sum()) - 0.5 * space.dot(v, v)
+        if value > self._now:
+            np.copyto(self._alpha, alpha)
+            np.copyto(self._w, v)
+        if np.isfinite(W).all():
+            self._offer(W.ravel(), self._scores(W.ravel(), self._s).copy())
+        return self._look()
 
     def _cuts(self) -> Start:
         """Return the best point, and alpha as one cut."""

@@ -230,3 +230,15 @@ def test_what_does_not_belong_together_is_refused(rng):
     hinge = Problem(HingeRisk().bind(ones), task.space, 1.0, StoppingRule(0.1), None, 1.0, 0.0)
     with pytest.raises(TrainingError, match="a loss without corners"):
         Cdn().start(hinge)
+
+
+@pytest.mark.parametrize("name", ["l1", "elastic-net"])
+@every_loss
+def test_columns_far_from_0_take_newton_steps_over_the_weights_alone(loss, name):
+    X, y = data(loss, 2, n=90, d=40, density=1.0)
+    rng = np.random.default_rng(2)
+    X *= 10.0 ** rng.uniform(-3, 6, 40)
+    X += 10.0 ** rng.uniform(0, 7, 40) * (rng.random(40) < 0.5)
+    for last in Cdn().start(problem(loss, X, y, 0.1, PENALTIES[name], gap=1e-3)):
+        assert last.passes < 60_000  # by coordinates alone a million
+    assert 0 <= last.primal - last.dual <= 1e-3 * last.primal

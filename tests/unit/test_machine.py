@@ -122,3 +122,21 @@ print({one["num_threads"] for one in threadpool_info()})
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment
     )
     assert done.stdout in ("{1}\n", "set()\n"), done.stderr
+
+
+def test_a_library_that_is_loaded_within_the_limit_has_one_thread_too():
+    code = """
+import svmcut.base.resources as resources
+from threadpoolctl import threadpool_info
+with resources.one_blas_thread():
+    import svmcut.qp.box
+    print({one["num_threads"] for one in threadpool_info()})
+print({one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"})
+with resources.one_blas_thread():
+    print({one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"})
+"""
+    environment = {**os.environ, **dict.fromkeys(resources.BLAS_VARIABLES, "2")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+    )
+    assert done.stdout in ("{1}\n{2}\n{1}\n", "set()\n" * 3), done.stdout + done.stderr
