@@ -34,6 +34,14 @@ int svmcut_kernel_machines(const svmcut_csr* rows, const svmcut_csr* support, in
                            const svmcut_kernel* kernel, const double* b, int narrow, int threads,
                            double* out);
 
+// As svmcut_kernel_machines, for labels alone: where float32 sums and a bound of their error decide
+// them, sums have that error. of_largest: the label is the machine of the largest sum; else the sign
+// of every sum is that of svmcut_kernel_machines.
+int svmcut_kernel_labels(const svmcut_csr* rows, const svmcut_csr* support, int64_t machines,
+                         const int64_t* starts, const int32_t* places, const double* alpha,
+                         const svmcut_kernel* kernel, const double* b, int of_largest, int threads,
+                         double* out);
+
 // ---- kernel_rows.cc: rows of kernel values in float32
 
 // Points laid out for kernel rows; the arrays of X must outlive them. Null when there is no memory.

@@ -9,19 +9,17 @@ inline void finish_double(const Points& P, const Query& q, const double* squared
                           int64_t count) {
     const Parameters<Doubles> K(P.kernel);
     if (Form::kNumber == Linear::kNumber) return;
-    for (int64_t at = 0; at < count; at += kDoubles) {
-        const int64_t here = count - at < kDoubles ? count - at : kDoubles;
+    const bool differences = P.layout == Layout::kDifferences;
+    over_doubles(count, [&](int64_t at, auto here) {
         Doubles sum = some(values + at, here);
         if constexpr (Form::kOfDistance) {
             const Doubles distance =
-                P.layout == Layout::kDifferences
-                    ? sum + every(q.outside)
-                    : (some(squared + at, here) + every(q.squared)) - (sum + sum);
+                differences ? sum + every(q.outside)
+                            : (some(squared + at, here) + every(q.squared)) - (sum + sum);
             sum = distance > Doubles{} ? distance : Doubles{};
         }
-        sum = Form::value(K, sum);
-        __builtin_memcpy(values + at, &sum, static_cast<size_t>(here) * sizeof(double));
-    }
+        put(Form::value(K, sum), values + at, here);
+    });
 }
 
 // x.z of one query with the points of a tile, or |x - z|^2 over the features of the points.
@@ -94,4 +92,62 @@ inline void evaluate_double(const Points& P, const Query* queries, int64_t count
     with_form(P.kernel, [&](auto form) {
         evaluate_form_double<decltype(form)>(P, queries, count, first, last, out, stride);
     });
+}
+
+inline void finish_values(const svmcut_kernel& kernel, double* values, int64_t count) {
+    with_form(kernel, [&](auto form) {
+        using Form = decltype(form);
+        const Parameters<Doubles> K(kernel);
+        if (Form::kNumber == Linear::kNumber) return;
+        over_doubles(count, [&](int64_t at, auto here) {
+            put(Form::value(K, some(values + at, here)), values + at, here);
+        });
+    });
+}
+
+inline void weigh_tile(const double* values, const int32_t* slot, const double* coef,
+                       int64_t entries, double* sums) {
+    constexpr int kRegisters = 8;
+    for (int64_t at = 0; at < kTile; at += kRegisters * kDoubles) {
+        Doubles sum[kRegisters];
+        __builtin_memcpy(sum, sums + at, sizeof sum);
+        for (int64_t e = 0; e < entries; ++e) {
+            const double* row = values + slot[e] * kTile + at;
+            const Doubles weight = every(coef[e]);
+#pragma GCC unroll 8
+            for (int r = 0; r < kRegisters; ++r) {
+                Doubles value;
+                __builtin_memcpy(&value, row + r * kDoubles, sizeof value);
+                sum[r] = weight * value + sum[r];
+            }
+        }
+        __builtin_memcpy(sums + at, sum, sizeof sum);
+    }
+}
+
+inline void weigh_tile_narrow(const float* values, const int32_t* slot, const float* coef,
+                              int64_t entries, double* sums, double* sizes) {
+    constexpr int kRegisters = 4;
+    for (int64_t at = 0; at < kTile; at += kRegisters * kWidth) {
+        Lane sum[kRegisters] = {}, size[kRegisters] = {};
+        for (int64_t e = 0; e < entries; ++e) {
+            const float* row = values + slot[e] * kTile + at;
+            const Lane weight = all(coef[e]), part = all(coef[e] < 0 ? -coef[e] : coef[e]);
+#pragma GCC unroll 4
+            for (int r = 0; r < kRegisters; ++r) {
+                const Lane value = load(row + r * kWidth);
+                sum[r] = weight * value + sum[r];
+                size[r] = part * value + size[r];
+            }
+        }
+        for (int64_t k = 0; k < kRegisters * kWidth; k += kDoubles)
+            for (int half = 0; half < 2; ++half) {
+                const float* from = reinterpret_cast<const float*>(half ? size : sum) + k;
+                double* to = (half ? sizes : sums) + at + k;
+                Doubles old;
+                __builtin_memcpy(&old, to, sizeof old);
+                old += widened<Doubles>(from);
+                __builtin_memcpy(to, &old, sizeof old);
+            }
+    }
 }

@@ -29,11 +29,25 @@ inline Doubles exp_of(Doubles x) {
     return x < lowest ? Doubles{} : p * power;
 }
 
-// So many numbers from p on, behind them zeros.
-inline Doubles some(const double* p, int64_t count) {
+// So many numbers from p on, behind them zeros; a constant count is one instruction.
+template <class Count>
+inline Doubles some(const double* p, Count count) {
     Doubles x = {};
     __builtin_memcpy(&x, p, static_cast<size_t>(count) * sizeof(double));
     return x;
+}
+template <class Count>
+inline void put(Doubles x, double* p, Count count) {
+    __builtin_memcpy(p, &x, static_cast<size_t>(count) * sizeof(double));
+}
+
+// Calls work(first number, how many) for every vector of so many numbers.
+template <class Work>
+inline void over_doubles(int64_t count, Work&& work) {
+    int64_t at = 0;
+    for (; at + kDoubles <= count; at += kDoubles)
+        work(at, std::integral_constant<int64_t, kDoubles>{});
+    if (at < count) work(at, count - at);
 }
 
 inline Doubles power_of(Doubles x, int32_t degree) {

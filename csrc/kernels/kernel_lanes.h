@@ -281,7 +281,8 @@ inline void exp_all(const float* x, int64_t n, float* out) {
 
 #include "kernels/kernel_double_lanes.h"
 
-const KernelCode code = {evaluate, weigh, exp_all, evaluate_double};
+const KernelCode code = {evaluate,      weigh,      exp_all,          evaluate_double,
+                         finish_values, weigh_tile, weigh_tile_narrow};
 
 }  // namespace SVMCUT_LANES
 }  // namespace svmcut

@@ -97,6 +97,15 @@ struct KernelCode {
     // As evaluate, in float64 throughout.
     void (*evaluate_double)(const Points&, const Query* queries, int64_t count, int64_t first,
                             int64_t last, double* out, int64_t stride);
+    // From float64 products, or squared distances, to kernel values, in place.
+    void (*finish_double)(const svmcut_kernel&, double* values, int64_t count);
+    // sums[p] += sum_e coef[e] values[slot[e] * kTile + p] of the points p of a tile, in the order
+    // of e.
+    void (*weigh_tile)(const double* values, const int32_t* slot, const double* coef,
+                       int64_t entries, double* sums);
+    // The same of float32 values, summed up in float32 before they are added; sizes: of |coef|.
+    void (*weigh_tile_narrow)(const float* values, const int32_t* slot, const float* coef,
+                              int64_t entries, double* sums, double* sizes);
 };
 const KernelCode& kernel_code(int instructions);
 

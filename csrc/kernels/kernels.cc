@@ -10,8 +10,11 @@
 #include <cmath>
 #include <memory>
 #include <new>
+#include <numeric>
+#include <vector>
 
 #include "core/parallel.h"
+#include "kernels/kernel_sums.h"
 #include "kernels/kernel_value.h"
 
 namespace {
@@ -103,12 +106,7 @@ struct Columns {
     }
 };
 
-// gamma |x - z|^2 from norms and products is this exact, or distances are summed up as such.
-constexpr double kExponentError = 1e-12;
-
-bool far_from_zero(const svmcut_kernel& K, double largest, double own_norm) {
-    return of_distance(K) && 4 * K.gamma * (largest + own_norm) * 0x1p-53 > kExponentError;
-}
+using svmcut::far_from_zero;
 
 // out[k] = |x - z_k|^2: (x_j - z_j)^2 over the features of both, and what the norms have beside
 // those.
@@ -143,16 +141,14 @@ void distances(const Columns<Narrow>& columns, const svmcut_csr& X, int64_t row,
 }
 
 // From products with the support vectors, or squared distances, to kernel values, in place.
-template <class Form>
 void to_values(const svmcut_kernel& kernel, int64_t m, double* values) {
-    const Parameters<double> K(kernel);
-    for (int64_t k = 0; k < m; ++k) values[k] = Form::value(K, values[k]);
+    svmcut::kernel_code(0).finish_double(kernel, values, m);
 }
 
 // From products to squared distances, in place. Rounding can leave one below zero, which a kernel of
 // large norms would blow up.
 void to_distances(int64_t m, const double* norm, double own_norm, double* dot) {
-    for (int64_t k = 0; k < m; ++k) dot[k] = std::max(norm[k] - 2 * dot[k] + own_norm, 0.0);
+    for (int64_t k = 0; k < m; ++k) dot[k] = std::max((norm[k] + own_norm) - 2 * dot[k], 0.0);
 }
 
 // Rows so few that columns would not pay.
@@ -190,7 +186,7 @@ bool over_few_rows(const svmcut_csr& rows, const svmcut_csr& support, const svmc
             if (rows.indices[e] < d) x[rows.indices[e]] = 0;
         if (of_distance(kernel))
             to_distances(m, norm.get(), squared_norm<Narrow>(rows, i), values.get());
-        with_form(kernel, [&](auto form) { to_values<decltype(form)>(kernel, m, values.get()); });
+        to_values(kernel, m, values.get());
         score(i, values.get());
     }
     *status = SVMCUT_OK;
@@ -231,12 +227,61 @@ int over_rows(const svmcut_csr& rows, const svmcut_csr& support, const svmcut_ke
                 if (of_distance(kernel))
                     to_distances(m, columns.norm.get(), own_norm, values.get());
             }
-            with_form(kernel,
-                      [&](auto form) { to_values<decltype(form)>(kernel, m, values.get()); });
+            to_values(kernel, m, values.get());
             score(i, values.get());
         }
     });
     return starved ? SVMCUT_NO_MEMORY : SVMCUT_OK;
+}
+
+using svmcut::Machines;
+
+template <bool Narrow>
+int sums_by_columns(const svmcut_csr& rows, const Machines& all, int threads, double* out) {
+    return over_rows<Narrow>(rows, all.support, all.kernel, threads,
+                             [&](int64_t i, const double* values) {
+                                 for (int64_t j = 0; j < all.count; ++j) {
+                                     double sum = 0;
+                                     for (int64_t e = all.starts[j]; e < all.starts[j + 1]; ++e)
+                                         sum += all.alpha[e] * values[all.places[e]];
+                                     out[i * all.count + j] = sum - all.b[j];
+                                 }
+                             });
+}
+
+// Calls work(some rows alone, their sums) and puts these where they belong.
+template <class Work>
+int over_some(const svmcut_csr& rows, const std::vector<int64_t>& some, int64_t machines,
+              double* out, Work&& work) {
+    if (some.empty()) return SVMCUT_OK;
+    std::vector<int64_t> indptr{0};
+    std::vector<float> data;
+    std::vector<int32_t> indices;
+    for (int64_t row : some) {
+        data.insert(data.end(), rows.data + rows.indptr[row], rows.data + rows.indptr[row + 1]);
+        indices.insert(indices.end(), rows.indices + rows.indptr[row],
+                       rows.indices + rows.indptr[row + 1]);
+        indptr.push_back(static_cast<int64_t>(data.size()));
+    }
+    svmcut_csr own = rows;
+    own.data = data.data();
+    own.indices = indices.data();
+    own.indptr = indptr.data();
+    own.n_rows = static_cast<int64_t>(some.size());
+    std::vector<double> sums(some.size() * static_cast<size_t>(machines));
+    const int status = work(own, sums.data());
+    for (size_t k = 0; k < some.size(); ++k)
+        std::copy_n(sums.data() + k * machines, machines, out + some[k] * machines);
+    return status;
+}
+
+int exact_sums(const svmcut_csr& rows, const Machines& all, int threads, double* out) {
+    if (!svmcut::lanes_pay(rows, all)) return sums_by_columns<false>(rows, all, threads, out);
+    std::vector<int64_t> aside;
+    if (const int status = svmcut::lane_sums(rows, all, threads, out, &aside)) return status;
+    return over_some(rows, aside, all.count, out, [&](const svmcut_csr& own, double* sums) {
+        return sums_by_columns<false>(own, all, threads, sums);
+    });
 }
 
 }  // namespace
@@ -244,13 +289,15 @@ int over_rows(const svmcut_csr& rows, const svmcut_csr& support, const svmcut_ke
 extern "C" int svmcut_kernel_scores(const svmcut_csr* rows, const svmcut_csr* support,
                                     const double* alpha, const svmcut_kernel* kernel, double b,
                                     int threads, double* out) {
-    const int64_t m = support->n_rows;
-    return over_rows<false>(*rows, *support, *kernel, threads,
-                            [&](int64_t i, const double* values) {
-                                double sum = 0;
-                                for (int64_t k = 0; k < m; ++k) sum += alpha[k] * values[k];
-                                out[i] = sum - b;
-                            });
+    try {
+        std::vector<int32_t> places(support->n_rows);
+        std::iota(places.begin(), places.end(), 0);
+        const int64_t starts[2] = {0, support->n_rows};
+        return exact_sums(*rows, {*support, *kernel, 1, starts, places.data(), alpha, &b}, threads,
+                          out);
+    } catch (const std::bad_alloc&) {
+        return SVMCUT_NO_MEMORY;
+    }
 }
 
 extern "C" int svmcut_kernel_machines(const svmcut_csr* rows, const svmcut_csr* support,
@@ -258,13 +305,29 @@ extern "C" int svmcut_kernel_machines(const svmcut_csr* rows, const svmcut_csr* 
                                       const int32_t* places, const double* alpha,
                                       const svmcut_kernel* kernel, const double* b, int narrow,
                                       int threads, double* out) {
-    const auto score = [&](int64_t i, const double* values) {
-        for (int64_t j = 0; j < machines; ++j) {
-            double sum = 0;
-            for (int64_t e = starts[j]; e < starts[j + 1]; ++e) sum += alpha[e] * values[places[e]];
-            out[i * machines + j] = sum - b[j];
-        }
-    };
-    if (narrow) return over_rows<true>(*rows, *support, *kernel, threads, score);
-    return over_rows<false>(*rows, *support, *kernel, threads, score);
+    const Machines all{*support, *kernel, machines, starts, places, alpha, b};
+    try {
+        if (narrow) return sums_by_columns<true>(*rows, all, threads, out);
+        return exact_sums(*rows, all, threads, out);
+    } catch (const std::bad_alloc&) {
+        return SVMCUT_NO_MEMORY;
+    }
+}
+
+extern "C" int svmcut_kernel_labels(const svmcut_csr* rows, const svmcut_csr* support,
+                                    int64_t machines, const int64_t* starts, const int32_t* places,
+                                    const double* alpha, const svmcut_kernel* kernel,
+                                    const double* b, int of_largest, int threads, double* out) {
+    const Machines all{*support, *kernel, machines, starts, places, alpha, b};
+    try {
+        if (!svmcut::lanes_pay(*rows, all)) return exact_sums(*rows, all, threads, out);
+        std::vector<int64_t> aside;
+        if (const int status = svmcut::narrow_sums(*rows, all, of_largest, threads, out, &aside))
+            return status;
+        return over_some(*rows, aside, machines, out, [&](const svmcut_csr& own, double* sums) {
+            return exact_sums(own, all, threads, sums);
+        });
+    } catch (const std::bad_alloc&) {
+        return SVMCUT_NO_MEMORY;
+    }
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# sources: csrc/kernels/kernels.cc
+# sources: csrc/kernels/kernels.cc csrc/kernels/kernel_sums.cc
 # libraries: svmcut_kernel_rows
 """Kernel evaluations; see csrc/include/kernels.h, sections kernels.cc and kernel_rows.cc."""
 
@@ -30,16 +30,20 @@ def kernel_scores(X, support, const double[::1] alpha, kernel, double b, int thr
 
 def machine_scores(X, support, const int64_t[::1] starts, const int32_t[::1] places,
                    const double[::1] alpha, kernel, const double[::1] b, int threads,
-                   bint narrow=False):
+                   bint narrow=False, labels=None):
     """(n, M) sums over the support vectors places[e] with alpha[e], starts[j] <= e < starts[j + 1],
     less b[j].
 
-    narrow: every product of two features is rounded to float32.
+    narrow: every product of two features is rounded to float32. labels: "signs" or "largest" where
+    no more than those matter, see svmcut_kernel_labels.
     """
     cdef Rows rows = Rows(X), vectors = Rows(support)
     cdef svmcut_kernel K = kernel_of(kernel)
     cdef int64_t machines = b.shape[0], n = rows.csr.n_rows, j
-    cdef int status
+    cdef bint are_labels = labels is not None, of_largest = labels == "largest"
+    cdef const int32_t* place
+    cdef const double* weight
+    cdef int status = 0
     if starts.shape[0] != machines + 1 or alpha.shape[0] != places.shape[0] or starts[0] != 0:
         raise ValueError("starts, places, alpha or b do not fit each other")
     for j in range(machines):
@@ -52,11 +56,16 @@ def machine_scores(X, support, const int64_t[::1] starts, const int32_t[::1] pla
             raise ValueError("places are no rows of the support vectors")
     cdef double[:, ::1] out = np.empty((n, machines))
     if n and machines:
+        place = &places[0] if places.shape[0] else NULL
+        weight = &alpha[0] if alpha.shape[0] else NULL
         with nogil:
-            status = svmcut_kernel_machines(
-                &rows.csr, &vectors.csr, machines, &starts[0],
-                &places[0] if places.shape[0] else NULL, &alpha[0] if alpha.shape[0] else NULL,
-                &K, &b[0], narrow, threads, &out[0, 0])
+            if are_labels:
+                status = svmcut_kernel_labels(&rows.csr, &vectors.csr, machines, &starts[0], place,
+                                              weight, &K, &b[0], of_largest, threads, &out[0, 0])
+            else:
+                status = svmcut_kernel_machines(&rows.csr, &vectors.csr, machines, &starts[0],
+                                                place, weight, &K, &b[0], narrow, threads,
+                                                &out[0, 0])
         if status != SVMCUT_OK:
             raise MemoryError("no memory for the products with the support vectors")
     return np.asarray(out)

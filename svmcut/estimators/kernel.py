@@ -327,6 +327,16 @@ class KernelSVM(Expanded, Expansions, Machines):
             max_iterations=most,
         )
 
+    def predict(self, X: Any) -> NDArray:
+        """The class (n,) of every row."""
+        rows = self._rows(X)
+        if len(self._kernel_machines) > 1:
+            return super().predict(X)
+        model: Any = self._kernel_machines[0]
+        scores = model.label_scores(rows, threads_of(self.n_jobs))
+        largest = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[largest.astype(np.intp)]
+
     @available_if(has_probability)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities (n, K) of the classes, in the order of classes_; with probability=True.

@@ -292,6 +292,15 @@ class SVC(Attributes, KernelSVM):
         scores = getattr(model, "decisions", model.scores)(rows)
         return scores if scores.ndim == 2 else scores[:, None]
 
+    def _signs(self, X: Any) -> NDArray[np.float64]:
+        """(n, pairs) numbers with the signs of `_decisions`."""
+        check_is_fitted(self)
+        if self._linear:
+            return self._linear_scores(X)
+        model, rows = self._kernel_machines[0], self._rows(X)
+        scores = getattr(model, "label_decisions", model.label_scores)(rows)
+        return scores if scores.ndim == 2 else scores[:, None]
+
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores (n,) of the second class; of more (n, K), or (n, pairs) with
         decision_function_shape="ovo"."""
@@ -316,7 +325,7 @@ class SVC(Attributes, KernelSVM):
         """The class (n,) of every row."""
         if self.break_ties and self.decision_function_shape == "ovo":
             raise UsageError("break_ties must be False with decision_function_shape='ovo'")
-        decisions = self._decisions(X)
+        decisions = self._decisions(X) if self.break_ties else self._signs(X)
         if len(self.classes_) == 2:
             return self.classes_[(decisions[:, 0] > 0).astype(np.intp)]
         scores = self._shape(decisions) if self.break_ties else self._votes(decisions)

@@ -50,7 +50,11 @@ class SeveralClasses(BaseModel):
 
     def predict(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) labels of the largest score, the first of equal ones."""
-        return self.names[np.argmax(self.scores(X, threads), axis=1)]
+        return self.names[np.argmax(self.label_scores(X, threads), axis=1)]
+
+    def label_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) numbers the largest of which is where that of `scores` is."""
+        return self.scores(X, threads)
 
     @property
     def has_probabilities(self) -> bool:

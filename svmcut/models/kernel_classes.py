@@ -90,6 +90,13 @@ class KernelMulticlassModel(SeveralClasses):
             return np.column_stack([linear_scores(rows, w, b, threads) for w, b in machines])
         return self._sums(X, threads, False)
 
+    def label_decisions(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, M) numbers from which labels follow as from `decisions`: of pairs with their signs,
+        else the largest where theirs is. Float32 sums where their error cannot matter."""
+        if self.kernel.is_linear:
+            return self.decisions(X, threads)
+        return self._sums(X, threads, False, "signs" if self.paired else "largest")
+
     def weights(self) -> NDArray[np.float64]:
         """(M, d) weights of the features, for the linear kernel."""
         bounds = itertools.pairwise(self.starts.tolist())
@@ -100,19 +107,28 @@ class KernelMulticlassModel(SeveralClasses):
             ]
         )
 
-    def _sums(self, X: Csr, threads: int, narrow: bool) -> NDArray[np.float64]:
+    def _sums(
+        self, X: Csr, threads: int, narrow: bool, labels: str | None = None
+    ) -> NDArray[np.float64]:
         from svmcut._native.kernels import machine_scores
 
         known = self.support, self.starts, self.places, self.alpha, self.kernel, self.b
-        return machine_scores(renumber(X, self.columns), *known, threads, narrow)
+        return machine_scores(renumber(X, self.columns), *known, threads, narrow, labels)
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) f_k of every class; of pairs the votes, nan for a class with a decision that is
         nan."""
-        decisions = self.decisions(X, threads)
+        return self._count(self.decisions(X, threads))
+
+    def label_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n, K) numbers the largest of which is where that of `scores` is."""
+        return self._count(self.label_decisions(X, threads))
+
+    def _count(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n, K) votes of pairs; of machines against the rest their decisions."""
         if not self.paired:
             return decisions
-        votes = np.zeros((X.n_rows, len(self.names)))
+        votes = np.zeros((len(decisions), len(self.names)))
         for f, (first, second) in zip(decisions.T, pairs_of(len(self.names)), strict=True):
             bad = np.where(np.isfinite(f), 0.0, np.nan)
             votes[:, first] += (f > 0) + bad

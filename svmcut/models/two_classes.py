@@ -89,14 +89,18 @@ class TwoClasses(Marks):
         """(n,) input of `probabilities`: the scores."""
         return self.scores(X, threads)
 
+    def label_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) numbers with the signs of `scores`, which alone make labels."""
+        return self.scores(X, threads)
+
     def predict(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n,) float64 labels, nan for a class of many; for one class 1 inside, else -1; numbers of
         a regression."""
-        scores = self.scores(X, threads)
+        if self.loss in MARKED and self.loss != ONE_CLASS_LOSS:
+            return self.scores(X, threads)
+        scores = self.label_scores(X, threads)
         if self.loss == ONE_CLASS_LOSS:
             return np.where(scores >= 0, SIGNS[1], SIGNS[0])
-        if self.loss in MARKED:
-            return scores
         negative, positive = self.labels or SIGNS
         return np.where(scores > 0, positive, np.nan if negative is None else negative)
 
@@ -224,6 +228,17 @@ class KernelModel(TwoClasses):
         if self.kernel.is_linear:
             return linear_scores(rows, self.weights(), self.offset, threads)
         return self.kernel.expansion(rows, self.support, self.alpha, self.offset, threads)
+
+    def label_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
+        """(n,) numbers with the signs of `scores`: float32 sums where their error cannot matter."""
+        if self.kernel.is_linear:
+            return self.scores(X, threads)
+        from svmcut._native.kernels import machine_scores
+
+        m, b = self.support.n_rows, np.array([self.offset])
+        parts = np.array([0, m]), np.arange(m, dtype=np.int32), self.alpha, self.kernel, b
+        rows = renumber(X, self.columns)
+        return machine_scores(rows, self.support, *parts, threads, labels="signs")[:, 0]
 
     def weights(self) -> NDArray[np.float64]:
         """(d,) weights of the features, for the linear kernel."""
