@@ -17,7 +17,7 @@ from svmcut.files.output import File, check_roles, write_atomically
 from svmcut.formats import read_model
 from svmcut.formats.exported import can_express, not_expressible
 from svmcut.scorers.literals import identifiers, is_identifier
-from svmcut.spec.catalog import EXPORTS, load
+from svmcut.spec.catalog import DIALECTS, EXPORTS, load
 from svmcut.spec.kinds import Kind, one_of
 from svmcut.spec.options import OUTPUT, Option
 
@@ -27,18 +27,26 @@ Examples:
   svmcut export model model.libsvm --to libsvm          svm-predict reads it
   svmcut export model model.onnx                        by the ending; needs onnx
   svmcut export model churn.h --name churn              churn_score(&row) of a struct of columns
+  svmcut export model churn.sql --dialect postgresql --table customers
 """
 
 _ENDINGS = {row.ending: name for name, row in EXPORTS.items() if row.ending}
 
 
-def _name(text: str) -> str:
+def _take_name(text: str) -> str:
     if not is_identifier(text):
         raise ValueError
     return text
 
 
-NAME = Kind("NAME", "a letter, then letters, digits and underscores", _name, _name)
+def _take_table(text: str) -> str:
+    if not all(text.split(".")):
+        raise ValueError
+    return text
+
+
+TABLE = Kind("TABLE", "the name of a table", _take_table, _take_table)
+NAME = Kind("NAME", "a letter, then letters, digits and underscores", _take_name, _take_name)
 ROWS = (
     Option(
         "to",
@@ -56,6 +64,22 @@ ROWS = (
         default="the name of OUT without its ending",
         kind=NAME,
     ),
+    Option(
+        "dialect",
+        ("--dialect",),
+        OUTPUT,
+        f"The database of a query: {', '.join(DIALECTS)}.",
+        default=DIALECTS[0],
+        kind=one_of(DIALECTS),
+    ),
+    Option(
+        "table",
+        ("--table",),
+        OUTPUT,
+        "The table that a query reads, or SCHEMA.TABLE.",
+        default="input",
+        kind=TABLE,
+    ),
 )
 
 
@@ -67,8 +91,9 @@ def export(model_file: str, output_file: str, to: str | None = None, **given: An
 
     liblinear takes linear models; libsvm these and kernel models (classes by pairs); svm_light and
     svm_perf models with one score; onnx all of these, json every model. c, javascript and python
-    write a program from raw columns to score, label and probability. A model that the format cannot
-    express is refused. Details that it cannot hold are left out with a warning.
+    write a program from raw columns to score, label and probability, sql a query of linear models
+    of numbers and categories. A model that the format cannot express is refused. Details that it
+    cannot hold are left out with a warning.
     """
 
     known = {name: value for name, value in given.items() if value is not None}
@@ -103,7 +128,9 @@ def run_export(model_file: str, output_file: str, to: str | None = None, **given
     write = load(f"{row.where}:write")
     with redirect_log(outputs):
         with write_atomically(output_file) as output:
-            write(model_file, row.first, output, model, True, **given)
+            write(
+                model_file, row.first, output, model, **given if row.whole else {"original": True}
+            )
         for line in _left_out(model, chosen):
             print(escape(line))
 

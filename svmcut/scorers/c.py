@@ -36,7 +36,6 @@ def write(
     first: bytes,
     output: Output,
     model: Any,
-    original: bool = False,
     name: str = "model",
 ) -> None:
     """Writes the whole file; see svmcut.spec.entries.Format. Raises as `describe`, and UsageError

@@ -4,10 +4,12 @@ unescaped."""
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from svmcut.base.errors import UsageError
 from svmcut.base.typing import Any
 
 #: Bytes of a text that every C compiler takes.
@@ -33,11 +35,6 @@ def remark(text: object, most: int = 60) -> str:
     shown = str(text)
     safe = "".join(c if c.isalnum() or c in _PLAIN else "_" for c in shown[:most])
     return safe + ".." * (len(shown) > most)
-
-
-def number(value: Any) -> str:
-    """A float64 in its shortest digits."""
-    return repr(float(value)).removesuffix(".0")
 
 
 def real(value: Any) -> str:
@@ -101,3 +98,24 @@ def in_c(text: str) -> str:
         for byte in text.encode("utf-8", "surrogateescape")
     )
     return '"' + "".join(signs) + '"'
+
+
+def quote_sql(name: str) -> str:
+    """A name of SQL. Raises UsageError for a NUL, which no database takes."""
+    if "\0" in name:
+        raise UsageError("a column is called '{}', which no database takes", name)
+    return '"' + name.replace('"', '""') + '"'
+
+
+def in_sql(text: str, character: str) -> str:
+    """A text of SQL, where this function makes signs that are not printed."""
+    if not text:
+        return "''"
+    runs = [(is_plain, "".join(run)) for is_plain, run in itertools.groupby(text, str.isprintable)]
+    parts = [
+        "'" + run.replace("'", "''") + "'"
+        if is_plain
+        else " || ".join(f"{character}({ord(sign)})" for sign in run)
+        for is_plain, run in runs
+    ]
+    return f"({' || '.join(parts)})" if len(parts) > 1 or not runs[0][0] else parts[0]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from svmcut.files.output import Output
 
 
-def write(path: str, first: bytes, output: Output, model: Any, original: bool = False) -> None:
+def write(path: str, first: bytes, output: Output, model: Any) -> None:
     """Writes the whole file; see svmcut.spec.entries.Format. Raises as `describe`."""
     output.write(program(describe(path, model)).encode())
 

@@ -109,7 +109,7 @@ KERNELS = {
             formula="x.z",
             maintenance=_PROJECTED,
             definite=lambda degree, gamma, scale, offset: True,
-            formats=("liblinear", *_EVERYWHERE),
+            formats=("liblinear", "sql", *_EVERYWHERE),
         ),
         KernelRow(
             "polynomial",
@@ -245,6 +245,8 @@ FORMATS = (
         from_zero=True,
     ),
 )
+#: Databases that queries are written for; the first is the default.
+DIALECTS = ("sqlite", "postgresql", "duckdb")
 #: What programs and queries score rows with.
 _SCORED = (*_SVM_LIGHT, "MulticlassModel", "KernelMulticlassModel", "JointKernelModel")
 #: What svmcut export writes, by name; a row without models takes all.
@@ -279,6 +281,15 @@ EXPORTS = {
         b"", where="svmcut.scorers.javascript", models=_SCORED, whole=True, ending=".mjs"
     ),
     "python": Format(b"", where="svmcut.scorers.python", models=_SCORED, whole=True, ending=".py"),
+    "sql": Format(
+        b"",
+        where="svmcut.scorers.sql",
+        models=(*_SVM_LIGHT, "MulticlassModel"),
+        whole=True,
+        columns=("Number", "Category"),
+        takes=("dialect", "table"),
+        ending=".sql",
+    ),
 }
 
 MAINTENANCE = ("merge", "project", "remove")
