@@ -302,12 +302,7 @@ class Examples:
         weights = None if self.weights is None else self.weights[rows]
         serials = None if self.serials is None else self.serials[rows]
         return Examples(
-            self.X.take(rows),
-            self.y[rows],
-            qid,
-            weights,
-            self.source.take(rows),
-            serials=serials,
+            self.X.take(rows), self.y[rows], qid, weights, self.source.take(rows), serials=serials
         )
 
 

@@ -166,10 +166,7 @@ class _Fits(NamedTuple):
 
 
 def _fit(
-    fits: _Fits,
-    done: list[Outcome],
-    state: Any,
-    look: Callable[[list[Outcome], Progress], None],
+    fits: _Fits, done: list[Outcome], state: Any, look: Callable[[list[Outcome], Progress], None]
 ) -> list[Outcome]:
     (driver, costs, table), outcomes = fits, [*done]
     for cost, example_cost in costs[len(done) :]:

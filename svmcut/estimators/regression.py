@@ -14,14 +14,7 @@ from svmcut.base.errors import UsageError
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any, Self
 from svmcut.data.examples import Csr, Examples, Source
-from svmcut.estimators.base import (
-    Trained,
-    intercept,
-    penalties,
-    threads_of,
-    weights_of,
-    whole,
-)
+from svmcut.estimators.base import Trained, intercept, penalties, threads_of, weights_of, whole
 from svmcut.estimators.bases import Intercept, Penalised, RegressorMixin
 from svmcut.models import LinearModel
 from svmcut.spec.catalog import AUTO, TASKS, losses, solvers

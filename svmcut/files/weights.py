@@ -99,8 +99,7 @@ def find_queries(path: str) -> str | None:
     """Return the first existing file of the queries of a file, FILE.group or FILE.query, as for
     LightGBM and XGBoost; None if there is none."""
     return next(
-        (path + suffix for suffix in SUFFIXES if path != "-" and has_file(path + suffix)),
-        None,
+        (path + suffix for suffix in SUFFIXES if path != "-" and has_file(path + suffix)), None
     )
 
 

@@ -183,10 +183,7 @@ def _unknown(path: str, line: bytes) -> ModelError:
     index, colon, _ = [*line.split(maxsplit=2), b"", b""][1].partition(b":")
     if colon and (index == b"qid" or index.isdigit()):
         return ModelError(
-            path,
-            f"'{version}' is an example; expected a model, as svmcut learn writes it",
-            1,
-            1,
+            path, f"'{version}' is an example; expected a model, as svmcut learn writes it", 1, 1
         )
     if _row(line) is not None or line.startswith((b"SVM", b"svm")):
         return ModelError(

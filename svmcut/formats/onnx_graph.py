@@ -21,12 +21,7 @@ from svmcut.base.typing import Any
 from svmcut.files.output import Output
 from svmcut.formats import exported
 from svmcut.formats.libsvm_writing import text_of
-from svmcut.models import (
-    JointKernelModel,
-    KernelModel,
-    LinearModel,
-    MulticlassModel,
-)
+from svmcut.models import JointKernelModel, KernelModel, LinearModel, MulticlassModel
 
 #: Numbers of all support vectors with their zeros.
 _MAX_NUMBERS = 200_000_000

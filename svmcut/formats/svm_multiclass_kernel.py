@@ -35,11 +35,7 @@ _CLASS = re.compile(rb"([^ \n]+)( qid:(\d{1,10}) )")
 
 
 def head_of(
-    path: str,
-    first: bytes,
-    model: MulticlassModel | JointKernelModel,
-    base: int,
-    vectors: int,
+    path: str, first: bytes, model: MulticlassModel | JointKernelModel, base: int, vectors: int
 ) -> tuple[bytes, str]:
     """Header of a model of so many base features and support vectors, before the kernel and after
     it. Raises ModelError if their weights could not be numbered."""

@@ -80,10 +80,7 @@ def curves(
         )
         corner = np.concatenate([[True], ranked[1:] != ranked[:-1], [True]])
         roc = points[corner]
-    return {
-        "roc": _thin(100 * roc, most),
-        "precision_recall": _thin(100 * precision_recall, most),
-    }
+    return {"roc": _thin(100 * roc, most), "precision_recall": _thin(100 * precision_recall, most)}
 
 
 def _thin(points: NDArray, most: int) -> list[list[float]]:

@@ -109,13 +109,7 @@ class Lattice:
         labels = np.empty(count * self.chains.n_tokens, np.int32)
         values = np.empty(count * self.chains.n_sequences)
         chain.best(
-            self.chains,
-            self.nodes.ravel(),
-            self.transitions,
-            count,
-            labels,
-            values,
-            self._threads,
+            self.chains, self.nodes.ravel(), self.transitions, count, labels, values, self._threads
         )
         return labels, values.reshape(-1, count)
 
@@ -147,13 +141,7 @@ class Lattice:
         sums = np.empty(n), np.empty(n)
         parts = np.empty(self.chains.n_tokens * K) if marginals else None
         chain.sums(
-            self.chains,
-            self.nodes.ravel(),
-            self.transitions,
-            scale,
-            *sums,
-            parts,
-            self._threads,
+            self.chains, self.nodes.ravel(), self.transitions, scale, *sums, parts, self._threads
         )
         return *sums, None if parts is None else parts.reshape(-1, K)
 

@@ -69,10 +69,7 @@ def _halves(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
 
 
 def _exact_sums(
-    places: NDArray,
-    factors: tuple[NDArray, NDArray],
-    values: tuple[NDArray, NDArray],
-    width: int,
+    places: NDArray, factors: tuple[NDArray, NDArray], values: tuple[NDArray, NDArray], width: int
 ) -> NDArray[np.float64]:
     terms = [one * other for one in factors for other in values if other.any()]
     where = np.tile(places, len(terms))

@@ -92,10 +92,7 @@ def scheme_rules(parts: TagParts | None, scheme: str) -> SchemeRules | None:
 
 
 def find_chunks(
-    parts: TagParts,
-    tags: NDArray[np.int32],
-    bounds: NDArray[np.int64],
-    others: Sequence[str] = (),
+    parts: TagParts, tags: NDArray[np.int32], bounds: NDArray[np.int64], others: Sequence[str] = ()
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return first tokens, last tokens and types of the chunks of tagged sequences, in order.
 

@@ -163,13 +163,7 @@ class _Training:
     """One pass over a training table."""
 
     def __init__(
-        self,
-        path: str,
-        table: Any,
-        options: TableOptions,
-        kind: str,
-        names: Any,
-        format: str,
+        self, path: str, table: Any, options: TableOptions, kind: str, names: Any, format: str
     ):
         self._path, self._table, self._options, self._kind = path, table, options, kind
         self._format = format
