@@ -9,11 +9,13 @@ import os
 import warnings
 
 import numpy as np
+from numpy.typing import NDArray
 
+from svmcut import models
 from svmcut.base.errors import DataError, UsageError
 from svmcut.base.messages import hide_secrets
 from svmcut.base.records import fields, record, replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.data.arrays import as_rows, rows_of_tokens, vector_examples
 from svmcut.data.examples import Csr
 from svmcut.data.labels import classes_of, label_texts
@@ -31,11 +33,6 @@ from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.tables.conll import TestColumns
 from svmcut.tables.options import is_frame
 from svmcut.training.outcome import Outcome
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut import models
 
 
 class Model:
@@ -56,7 +53,7 @@ class Model:
         self._width, self._caution = width, caution
 
     def __repr__(self) -> str:
-        return f"<svmcut.load: {type(self.model).__name__} of {_least(self.model)} columns>"
+        return f"<svmcut.load: {type(self.model).__name__} of {self.model.least_columns} columns>"
 
     def decision_function(self, X: Any, threads: int = 1) -> NDArray[np.float64]:
         """Scores of the rows of X, (n,), or of every label, (n, K); what ``svmcut classify``
@@ -259,7 +256,7 @@ class Model:
 
     def _check_columns(self, X: Any) -> None:
         """Refuses an array that cannot be rows of this model's data."""
-        shape, least = np.shape(X), _least(self.model)
+        shape, least = np.shape(X), self.model.least_columns
         if hasattr(X, "tocsr") or len(shape) != 2:
             return
         if shape[1] < least or shape[1] != (self._width or shape[1]):
@@ -279,13 +276,6 @@ def _refuse_path(X: Any) -> None:
             "svmcut.load_svmlight_file returns them, or use svmcut classify",
             os.fspath(X),
         )
-
-
-def _least(model: Any) -> int:
-    """The fewest columns that data of this model can have."""
-    if model.columns is None:
-        return model.n_features
-    return int(model.columns[-1]) + 1 if len(model.columns) else 0
 
 
 @record(frozen=False)

@@ -296,7 +296,6 @@ class Examples:
         return Examples(self.X.rows(start, stop), self.y[start:stop], None, None, Source("memory"))
 
     def take(self, keep: NDArray[np.bool_]) -> Examples:
-        """Return the rows to keep."""
         rows = np.flatnonzero(keep)
         qid = None if self.qid is None else self.qid[rows]
         weights = None if self.weights is None else self.weights[rows]
@@ -374,7 +373,6 @@ class Sequences:
         return Examples(self.X, self.tags.astype(np.float64) + 1, None, None, self.source)
 
     def take(self, keep: NDArray[np.bool_]) -> Sequences:
-        """Return the sequences to keep."""
         lengths = np.diff(self.indptr)
         weights = None if self.weights is None else self.weights[keep]
         rows = np.flatnonzero(np.repeat(keep, lengths))
@@ -438,7 +436,6 @@ class MultilabelExamples:
         return replace(self, X=X)
 
     def take(self, keep: NDArray[np.bool_]) -> MultilabelExamples:
-        """Return the rows to keep, with the labels that they have."""
         rows, (row, labels) = np.flatnonzero(keep), self.entries()
         indptr = np.concatenate([[0], np.cumsum(np.diff(self.indptr)[keep])]).astype(np.int64)
         used, places = np.unique(labels[keep[row]], return_inverse=True)

@@ -17,12 +17,13 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from svmcut.base.errors import DataError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, Self
+from svmcut.base.typing import Any, ClassVar, Self
 from svmcut.data.arrays import to_weights
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.data.labels import SIGNS
 from svmcut.estimators.base import Trained, numeric, threads_of, words_of
 from svmcut.estimators.bases import ClassifierMixin
+from svmcut.models import KernelMulticlassModel, MulticlassModel, ScoringModel
 from svmcut.scoring.probabilities import (
     fit_temperature,
     multiclass_probabilities,
@@ -33,9 +34,6 @@ from svmcut.spec.parameters import Settings
 from svmcut.tasks.protocol import make_task
 from svmcut.tasks.weights import balanced_weights
 from svmcut.training.outcome import Outcome
-
-if TYPE_CHECKING:
-    from svmcut.models import KernelMulticlassModel, MulticlassModel, ScoringModel
 
 
 def has_probability(machines: Machines) -> bool:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from svmcut.base.errors import DataError, UsageError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any, Self
+from svmcut.base.typing import Any, Self
 from svmcut.data.arrays import as_rows
 from svmcut.data.examples import Csr
 from svmcut.data.offset_features import MAX_ROUNDING, find_offset_features
@@ -22,7 +22,7 @@ from svmcut.estimators.base import MULTI_CLASS, Trained, own_words, threads_of, 
 from svmcut.estimators.bases import Expanded, OfKernels
 from svmcut.estimators.classes import Machines, has_probability
 from svmcut.estimators.regression import Regressor
-from svmcut.models import KernelMulticlassModel
+from svmcut.models import KernelMulticlassModel, ScoringModel
 from svmcut.models.kernels import resolve_gamma
 from svmcut.scoring.probabilities import couple_pairs
 from svmcut.spec import catalog
@@ -30,9 +30,6 @@ from svmcut.spec.catalog import AUTO, BASIS_KINDS, PRECOMPUTED, SMO, SOLVERS
 from svmcut.spec.parameters import Settings
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import choose_kernel_solver
-
-if TYPE_CHECKING:
-    from svmcut.models import ScoringModel
 
 #: Of Regressor.
 TASK_OF_NUMBERS = Regressor.task

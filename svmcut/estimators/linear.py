@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from svmcut.base.errors import UsageError
-from svmcut.base.typing import TYPE_CHECKING, Any, Self
+from svmcut.base.typing import Any, Self
 from svmcut.data.examples import Csr, Examples
 from svmcut.estimators.base import MULTI_CLASS, columns_of, intercept, penalties, whole
 from svmcut.estimators.bases import Intercept, Penalised
 from svmcut.estimators.classes import Machines
-from svmcut.models import LinearModel, MulticlassModel
+from svmcut.models import LinearModel, MulticlassModel, ScoringModel
 from svmcut.risks.contingency import ContingencyRisk
 from svmcut.scoring.measures import classification_measures
 from svmcut.spec.catalog import AUTO, MULTICLASS, TASKS, losses, solvers
@@ -25,9 +25,6 @@ from svmcut.spec.spellings import respelt
 from svmcut.tasks.row_lines import aims_of, measure_of
 from svmcut.training.outcome import PERCENT, Outcome
 from svmcut.training.small_machines import is_small, train_small
-
-if TYPE_CHECKING:
-    from svmcut.models import ScoringModel
 
 HINGE = "hinge"
 #: Under this name the starts of a next fit have the weights of machines that were trained at once.

@@ -12,18 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from svmcut.base.errors import UsageError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any, Self
+from svmcut.base.typing import Any, Self
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.estimators.base import Trained, intercept, penalties, threads_of, weights_of, whole
 from svmcut.estimators.bases import Intercept, Penalised, RegressorMixin
-from svmcut.models import LinearModel
+from svmcut.models import LinearModel, ScoringModel
 from svmcut.spec.catalog import AUTO, TASKS, losses, solvers
 from svmcut.spec.parameters import Settings
 from svmcut.spec.spellings import respelt
 from svmcut.training.outcome import Outcome
-
-if TYPE_CHECKING:
-    from svmcut.models import ScoringModel
 
 
 class Regressor(RegressorMixin, Trained):

@@ -135,7 +135,6 @@ class Generations:
         )
 
     def remove(self) -> None:
-        """Remove the files that this run owns."""
         for name, identity in self._there().items():
             if identity in self._mine:
                 with contextlib.suppress(OSError):

@@ -46,7 +46,6 @@ class Comments:
         self._line, self._open = 1, False
 
     def add(self, text: bytes) -> None:
-        """Add text that follows the text added before."""
         at = 0
         while True:
             if not self._open:
@@ -229,7 +228,6 @@ class _Crew:
         self._joined, self._joining, self._stopped = 0, False, False
 
     def stop(self) -> None:
-        """Tell all members to end."""
         with self._change:
             self._stopped = True
             self._change.notify_all()

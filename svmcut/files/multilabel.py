@@ -132,7 +132,6 @@ def _is_row(line: bytes) -> bool:
 
 
 def _take(scanner: Scanner, header: tuple[int, int, int] | None) -> MultilabelExamples:
-    """Return the rows scanned since the last call."""
     rows = scanner.take()
     X = Csr(rows["values"], rows["indices"], rows["indptr"], rows["n_features"], True)
     source = Source(scanner.path, rows["skips"])
@@ -204,7 +203,6 @@ class _HeaderText:
         return left + len(self._head) if left >= 0 else left
 
     def readinto(self, view: memoryview) -> int:
-        """Fill the front of the view; return 0 at the end."""
         if not self._head:
             return self._text.readinto(view)
         count = min(len(self._head), len(view))

@@ -222,7 +222,6 @@ class _RemoteFile(io.RawIOBase):
         self.size = getattr(self._file, "size", None)
 
     def check_unchanged(self) -> None:
-        """Raise OSError if the file is in another state by now."""
         if _stat_remote(*self._there) != self._before:
             raise OSError(FILE_CHANGED)
 

@@ -209,7 +209,6 @@ def scale_examples(
 
 
 def _without_zero(ranges: Ranges) -> Ranges:
-    """Return ranges without that of index 0."""
     skip = int(ranges.features[0][:1].tolist() == [0])
     indices, low, high = ranges.features
     return ranges._replace(features=(indices[skip:], low[skip:], high[skip:]))

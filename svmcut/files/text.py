@@ -371,7 +371,6 @@ class Text:
         return count
 
     def rest(self) -> bytes:
-        """Return the remaining text."""
         pieces, view = [], memoryview(bytearray(1 << 20))
         while count := self.readinto(view):
             pieces.append(bytes(view[:count]))
@@ -413,7 +412,6 @@ class ChangedText:
         return self._text.bytes_left()
 
     def readinto(self, view: memoryview) -> int:
-        """Fill the front of the view; return 0 at the end."""
         while not self._ready and not self._last:
             block = bytearray(BLOCK_BYTES)
             with memoryview(block) as room:

@@ -6,15 +6,12 @@ from __future__ import annotations
 import numpy as np
 
 from svmcut.base.errors import ModelError
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.data.examples import Csr
 from svmcut.formats.grammar import products
-from svmcut.models import KernelModel, LinearModel
+from svmcut.models import KernelModel, LinearModel, ScoringModel
 from svmcut.models.kernels import Kernel
 from svmcut.models.linear_sums import column_sums
-
-if TYPE_CHECKING:
-    from svmcut.models import ScoringModel
 
 
 def scoring_model(

@@ -87,7 +87,6 @@ class HeaderLines:
         return ModelError(self.path, f'{what}"{text}" is {expected}', number, 1)
 
     def real(self, number: int, name: str) -> float:
-        """A finite number."""
         value = _real(self._lines[number - 1])
         if not math.isfinite(value):
             raise self._refuse(number, "", f"refused; expected {name}, a finite number")
@@ -189,7 +188,7 @@ def write_header(
     """Writes line 1, the kernel in lines 2 to 7, and the rest; `original` gives its parameters
     eight digits."""
     gamma, scale, offset = (
-        f"{value:.8g}" if original else digits(value)
+        f"{value:.8g}" if original else short_text(value)
         for value in (kernel.gamma, kernel.scale, kernel.offset)
     )
     text = (
@@ -205,10 +204,15 @@ def write_header(
     output.write(text.encode("utf-8", "surrogateescape"))
 
 
-def digits(value: float) -> str:
-    """Eight digits if they read back as the same number, else the 17 that always do."""
+def number_text(value: float) -> str:
+    """A number with all its digits."""
+    return f"{value:.17g}"
+
+
+def short_text(value: float) -> str:
+    """A number in eight digits if these read back as it, else with all."""
     text = f"{value:.8g}"
-    return text if float(text) == value else f"{value:.17g}"
+    return text if float(text) == value else number_text(value)
 
 
 def write_weights(

@@ -18,14 +18,11 @@ import numpy as np
 
 from svmcut._native.text import format_pairs
 from svmcut.base.errors import ModelError
-from svmcut.base.typing import TYPE_CHECKING, BinaryIO
+from svmcut.base.typing import BinaryIO
 from svmcut.files.output import Output
 from svmcut.formats import marks
 from svmcut.formats.grammar import INDEX_LIMIT, HeaderLines, finite32
-from svmcut.models import MultilabelModel
-
-if TYPE_CHECKING:
-    from svmcut.models import SparseLabelModel
+from svmcut.models import MultilabelModel, SparseLabelModel
 
 _HEADER_LINES = 5
 _FIRST = "svmcut multilabel model 1"

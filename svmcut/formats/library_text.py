@@ -80,7 +80,6 @@ class LinearText:
         return len(self.W) - (self.bias >= 0)
 
     def lines(self) -> Iterator[bytes]:
-        """The text of the file."""
         head = [f"solver_type {LINEAR_SOLVERS[self.solver]}"]
         head.append(f"nr_class {2 if self.labels is None else len(self.labels)}")
         if self.labels is not None:
@@ -125,7 +124,6 @@ class KernelText:
     digits: int = 8
 
     def head(self) -> str:
-        """The header."""
         lines = [f"svm_type {SVM_TYPES[self.svm]}", f"kernel_type {KERNEL_TYPES[self.kernel]}"]
         if self.kernel == POLYNOMIAL:
             lines.append(f"degree {self.degree}")
@@ -147,7 +145,6 @@ class KernelText:
         return "\n".join([*lines, "SV", ""])
 
     def lines(self) -> Iterator[bytes]:
-        """The text of the file."""
         yield self.head().encode()
         indptr, indices, values = self.rows
         pair = "%d:%d " if self.kernel == PRECOMPUTED else f"%d:%.{self.digits}g "

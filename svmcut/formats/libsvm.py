@@ -15,18 +15,15 @@ import numpy as np
 
 from svmcut.base.errors import ModelError
 from svmcut.base.messages import Message
-from svmcut.base.typing import TYPE_CHECKING, Any, BinaryIO
+from svmcut.base.typing import Any, BinaryIO
 from svmcut.data.examples import Csr
 from svmcut.formats.expansions import scoring_model
 from svmcut.formats.grammar import FAULTS, INDEX_LIMIT, vectors
 from svmcut.formats.library_text import KERNEL_NAMES, KERNEL_TYPES, PRECOMPUTED
 from svmcut.formats.named_lines import NamedLines, two_labels
-from svmcut.models import KernelMulticlassModel, pairs_of
+from svmcut.models import KernelMulticlassModel, ScoringModel, pairs_of
 from svmcut.models.kernels import Kernel
 from svmcut.spec.catalog import ONE_CLASS_LOSS, TASKS
-
-if TYPE_CHECKING:
-    from svmcut.models import ScoringModel
 
 _CLASSIFIERS, _REGRESSORS, _ONE_CLASS = ("c_svc", "nu_svc"), ("epsilon_svr", "nu_svr"), "one_class"
 #: Loss of models of numbers.

@@ -53,7 +53,6 @@ def text_of(path: str, model: Any) -> KernelText:
 
 
 def _indices(columns: NDArray, names: NDArray | None) -> NDArray[np.int32]:
-    """Indices from 1."""
     return (columns if names is None else names[columns]).astype(np.int32) + np.int32(1)
 
 

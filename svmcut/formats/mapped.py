@@ -19,12 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmcut.base.errors import ModelError
-from svmcut.base.typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
+from svmcut.base.typing import Any, BinaryIO, NamedTuple, TypeVar
+from svmcut.files.output import Output
 from svmcut.models import LabelTreeModel, SparseLabelModel
 from svmcut.spec.schemas import StateError
-
-if TYPE_CHECKING:
-    from svmcut.files.output import Output
 
 M = TypeVar("M", LabelTreeModel, SparseLabelModel)
 _ALIGNMENT = 64

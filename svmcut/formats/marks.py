@@ -7,6 +7,7 @@ The originals read only as many support vectors as announced, so they still read
 
 from __future__ import annotations
 
+import functools
 import io
 import itertools
 import math
@@ -18,6 +19,7 @@ from svmcut.base.messages import Message
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from svmcut.data.labels import REST, label_text
+from svmcut.formats.grammar import number_text, short_text
 from svmcut.spec.catalog import TASKS, losses
 
 if TYPE_CHECKING:
@@ -137,17 +139,6 @@ def names_of(path: str, known: dict[str, Any], K: int, line: int) -> NDArray[np.
     return names
 
 
-def number_text(value: float) -> str:
-    """A number with all its digits."""
-    return f"{value:.17g}"
-
-
-def short_text(value: float) -> str:
-    """A number in eight digits if these read back as it, else with all."""
-    text = f"{value:.8g}"
-    return text if float(text) == value else number_text(value)
-
-
 def lines_of(marks: dict[str, list[str]]) -> bytes:
     """Marks of these names and words."""
     return b"".join(
@@ -210,9 +201,9 @@ def _numbers(words: list[str]) -> list[float]:
     return numbers if all(map(math.isfinite, numbers)) else []
 
 
-def _bias(words: list[str]) -> float | None:
+def _number(words: list[str], least: float = -math.inf) -> float | None:
     numbers = _numbers(words)
-    return numbers[0] if len(numbers) == 1 and numbers[0] else None
+    return numbers[0] if len(numbers) == 1 and numbers[0] >= least else None
 
 
 def _parameter(words: list[str]) -> tuple[float, ...] | None:
@@ -220,22 +211,14 @@ def _parameter(words: list[str]) -> tuple[float, ...] | None:
     return tuple(numbers) if len(numbers) in (1, 2) and min(numbers) >= 0 else None
 
 
-def _threshold(words: list[str]) -> float | None:
-    numbers = _numbers(words)
-    return numbers[0] if len(numbers) == 1 else None
-
-
-def _certificate(words: list[str]) -> tuple[float, float, float] | None:
-    numbers = _numbers(words)
-    if len(numbers) != 3 or min(numbers[:2]) < 0:
-        return None
-    return numbers[0], numbers[1], numbers[2]
-
-
 def certificates(words: list[str]) -> tuple[float, ...] | None:
     """Certificate of a model of several machines, which may have one radius each."""
     numbers = _numbers(words)
     return tuple(numbers) if len(numbers) >= 3 and min(numbers[:2] + numbers[3:]) >= 0 else None
+
+
+def _certificate(words: list[str]) -> tuple[float, ...] | None:
+    return certificates(words) if len(words) == 3 else None
 
 
 def _sigmoid(words: list[str]) -> tuple[float, float] | None:
@@ -250,17 +233,13 @@ def _sigmoids(words: list[str]) -> tuple[tuple[float, float], ...] | None:
     )
 
 
-def _temperature(words: list[str]) -> float | None:
-    numbers = _numbers(words)
-    return numbers[0] if len(numbers) == 1 and numbers[0] >= 0 else None
-
-
+_temperature = functools.partial(_number, least=0)
 OF_SCORES = MarkReaders(
     {
         "labels": _labels,
         "loss": _loss_of("LinearModel"),
         "parameter": _parameter,
-        "threshold": _threshold,
+        "threshold": _number,
         "sigma": _temperature,
         "certificate": _certificate,
         "multipliers": _multipliers,
@@ -273,7 +252,7 @@ OF_SCORES = MarkReaders(
 OF_CLASSES = MarkReaders(
     {
         "labels": _classes,
-        "bias": _bias,
+        "bias": lambda words: _number(words) or None,
         "loss": _loss_of("MulticlassModel"),
         "temperature": _temperature,
         "certificate": certificates,
@@ -314,9 +293,7 @@ def write_table(output: Output, model: Any) -> None:
 def with_table(path: str, model: Any, table: Encoding) -> Any:
     """The model of these lines; raises ModelError if they name fewer features or labels than it
     has."""
-    columns, width = model.columns, model.n_features
-    if columns is not None:
-        width = int(columns[-1]) + 1 if len(columns) else 0
+    width = model.least_columns
     if table.columns and width > table.n_features:
         message = "has weights of {} features, and the columns of its table make {}"
         raise ModelError(path, Message(message, width, table.n_features))

@@ -54,7 +54,6 @@ class NamedLines:
         return ModelError(self.path, f"{fault}; expected {expected}", number, 1 if number else None)
 
     def word(self, name: str, words: Sequence[str]) -> str:
-        """One of these words."""
         values = self._values.get(name, (0, []))[1]
         if len(values) != 1 or values[0] not in words:
             raise self.refuse(name, join_names(words, "or"))

@@ -14,11 +14,8 @@ import math
 from collections import Counter
 
 from svmcut.base.errors import ModelError
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.data.examples import Names
-
-if TYPE_CHECKING:
-    from svmcut.files.output import Output
+from svmcut.files.output import Output
 
 _START = b"#@ "
 

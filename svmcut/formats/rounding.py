@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from svmcut._native.text import format_pairs, parse_expansion
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING
+from svmcut.data.examples import Csr
 from svmcut.files.output import KEPT
+from svmcut.models import KernelModel
 from svmcut.models.kernel_forms import BY_PART, BY_ROOT
 from svmcut.spec.catalog import load
 
 if TYPE_CHECKING:
-    from svmcut.data.examples import Csr
-    from svmcut.models import KernelModel
     from svmcut.models.kernels import Kernel
 
 

@@ -44,12 +44,10 @@ class ChecksumOutput:
         self._output, self.crc = output, 0
 
     def write(self, data: bytes | memoryview) -> None:
-        """Writes bytes, as Output.write."""
         self.crc = zlib.crc32(data, self.crc)
         self._output.write(data)
 
     def seal(self, certificate: tuple[float, ...] | None, cost: float | None) -> None:
-        """Writes the last lines."""
         line = b"#@"
         if certificate is not None:
             if cost is not None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from svmcut._native.text import format_pairs
 from svmcut.base.errors import ModelError
-from svmcut.base.typing import TYPE_CHECKING, BinaryIO
+from svmcut.base.typing import BinaryIO
 from svmcut.files.output import Output
 from svmcut.formats import marks
 from svmcut.formats.expansions import scoring_model
@@ -26,11 +26,7 @@ from svmcut.formats.grammar import (
     write_header,
     write_weights,
 )
-from svmcut.models import LinearModel
-
-if TYPE_CHECKING:
-    from svmcut.models import KernelModel, ScoringModel
-
+from svmcut.models import KernelModel, LinearModel, ScoringModel
 
 BLOCK_LINES = 1000
 #: First line of a file of `write_vectors`.

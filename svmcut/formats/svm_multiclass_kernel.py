@@ -15,17 +15,14 @@ from numpy.typing import NDArray
 
 from svmcut._native.text import format_pairs
 from svmcut.base.errors import ModelError
-from svmcut.base.typing import TYPE_CHECKING, BinaryIO
+from svmcut.base.typing import BinaryIO
 from svmcut.data.examples import Csr
 from svmcut.files.output import Output
 from svmcut.formats import marks
 from svmcut.formats.grammar import INDEX_LIMIT, HeaderLines, finite32, write_header
-from svmcut.models import JointKernelModel
+from svmcut.models import JointKernelModel, MulticlassModel
 from svmcut.models.base import drop_columns
 from svmcut.spec.catalog import losses
-
-if TYPE_CHECKING:
-    from svmcut.models import MulticlassModel
 
 #: Losses of svm_multiclass other than 0.
 NUMBERED = [row for row in losses("multiclass").values() if row.number]

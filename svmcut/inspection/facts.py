@@ -8,12 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.data.examples import Names
+from svmcut.models import Model
 from svmcut.models.base import Ends
-
-if TYPE_CHECKING:
-    from svmcut.models import Model
 
 
 def facts(model: Model, top: int = 10, names: Sequence[str] | None = None) -> dict[str, Any]:

@@ -26,29 +26,21 @@ if TYPE_CHECKING:
     from svmcut.models.label_trees import LabelTreeModel
     from svmcut.models.two_classes import KernelModel, LinearModel
 
-    ScoringModel: TypeAlias = LinearModel | KernelModel | FourierModel
-    ClassModel: TypeAlias = MulticlassModel | KernelMulticlassModel
-    SetModel: TypeAlias = MultilabelModel | SparseLabelModel | LabelTreeModel
-    Model: TypeAlias = ScoringModel | ChainModel | KernelChainModel | SetModel | ClassModel
+ScoringModel: TypeAlias = "LinearModel | KernelModel | FourierModel"
+ClassModel: TypeAlias = "MulticlassModel | KernelMulticlassModel"
+SetModel: TypeAlias = "MultilabelModel | SparseLabelModel | LabelTreeModel"
+Model: TypeAlias = "ScoringModel | ChainModel | KernelChainModel | SetModel | ClassModel"
 
-_WHERE = {
-    "ChainModel": "chain",
-    "ChainShape": "chain",
-    "KernelChainModel": "chain",
-    "check_lattice": "chain",
-    "renumber": "base",
-    "KernelModel": "two_classes",
-    "LabelDecoder": "label_sets",
-    "LabelTreeModel": "label_trees",
-    "MultilabelModel": "label_sets",
-    "SparseLabelModel": "label_sets",
-    "LinearModel": "two_classes",
-    "MulticlassModel": "classes",
-    "KernelMulticlassModel": "kernel_classes",
-    "FourierModel": "fourier",
-    "most_probable": "kernel_classes",
-    "JointKernelModel": "kernel_classes",
-    "pairs_of": "kernel_classes",
+#: Names by the module that defines them.
+_NAMES = {
+    "base": ("renumber",),
+    "chain": ("ChainModel", "ChainShape", "KernelChainModel", "check_lattice"),
+    "classes": ("MulticlassModel",),
+    "fourier": ("FourierModel",),
+    "kernel_classes": ("JointKernelModel", "KernelMulticlassModel", "most_probable", "pairs_of"),
+    "label_sets": ("LabelDecoder", "MultilabelModel", "SparseLabelModel"),
+    "label_trees": ("LabelTreeModel",),
+    "two_classes": ("KernelModel", "LinearModel"),
 }
 
 __all__ = [
@@ -77,7 +69,8 @@ __all__ = [
 
 
 def __getattr__(name: str):
-    if name not in _WHERE:
+    module = next((module for module, names in _NAMES.items() if name in names), None)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    globals()[name] = value = getattr(import_module(f"{__name__}.{module}"), name)
     return value

@@ -72,6 +72,13 @@ class BaseModel:
         """d, in its own numbering."""
         raise NotImplementedError
 
+    @property
+    def least_columns(self) -> int:
+        """Smallest number of columns of its data."""
+        if self.columns is None:
+            return self.n_features
+        return int(self.columns[-1]) + 1 if len(self.columns) else 0
+
     def form(self) -> dict[str, schemas.Check]:
         """Schema of the fields; those that others depend on are checked here, with a StateError."""
         raise NotImplementedError

@@ -58,7 +58,6 @@ class SeveralClasses(BaseModel):
 
     @property
     def has_probabilities(self) -> bool:
-        """True if there are probabilities of the classes."""
         return self.temperature is not None
 
     def probabilities(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -83,7 +82,6 @@ class SeveralClasses(BaseModel):
         }
 
     def label_texts(self) -> list[str]:
-        """Labels in the order of the scores."""
         return label_texts(self.names.tolist(), self.words)
 
     def _head(self, kind: str, other: dict[str, Any] | None) -> dict[str, Any]:

@@ -23,12 +23,10 @@ from numpy.typing import NDArray
 from svmcut._native import chain, sparse
 from svmcut.base.errors import MemoryLimitError
 from svmcut.base.resources import describe_shortage
-from svmcut.base.typing import TYPE_CHECKING, NamedTuple
+from svmcut.base.typing import NamedTuple
 from svmcut.data.examples import Csr
 from svmcut.models.chain import ChainShape, TagsModel
-
-if TYPE_CHECKING:
-    from svmcut.scoring.chunks import SchemeRules
+from svmcut.scoring.chunks import SchemeRules
 
 _MAX_STEPS = 60
 #: Larger temperatures mean that every held-out sequence is right by far.

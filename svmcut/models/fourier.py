@@ -98,7 +98,6 @@ class FourierModel(TwoClasses):
 
     @one_blas_thread()
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n,) float64 f(x) of every row."""
         X, s = renumber(X, self.columns), np.empty(X.n_rows)
         for start, stop in blocks(X, self.omega):
             s[start:stop] = fourier_features(X.rows(start, stop), self.omega) @ self.w - self.offset

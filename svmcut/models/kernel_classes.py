@@ -229,7 +229,6 @@ class CoupledClasses(KernelMulticlassModel):
         return True
 
     def probabilities(self, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The scores."""
         return decisions
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:

@@ -48,7 +48,6 @@ class Kernel:
 
     @property
     def row(self) -> KernelRow:
-        """Row of the catalog."""
         return catalog.KERNELS[self.name]
 
     @property
@@ -91,7 +90,6 @@ class Kernel:
         return form.values(self, distances if self.row.of_distances else products)
 
     def own_values(self, squared: NDArray) -> NDArray[np.float64]:
-        """(n,) K(x, x) of rows with these |x|^2."""
         import numpy as np
 
         return self.values(squared, np.zeros(len(squared)))

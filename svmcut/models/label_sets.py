@@ -76,7 +76,6 @@ class MultilabelModel(BaseModel):
     def decode(
         self, X: Csr, method: str = "lp", threads: int = 1
     ) -> tuple[NDArray, NDArray, NDArray]:
-        """Predicted sets of rows; see LabelDecoder."""
         return LabelDecoder(self, method).decode(X, threads)
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
@@ -145,7 +144,6 @@ class LabelDecoder:
         self._pairs = multilabel.Weights(np.zeros((0, len(model.names))), self.pairs, 0.0)
 
     def label_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n, K) float64 scores of every label alone."""
         from svmcut._native import multilabel
 
         return multilabel.scores(sparse.Rows(renumber(X, self._columns)), self._features, threads)
@@ -199,7 +197,6 @@ class SparseLabelModel(BaseModel):
         return len(self.indptr) - 1
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        """(n, K) float64 scores of every label."""
         from svmcut._native import label_index
 
         rows = sparse.Rows(renumber(X, self.columns))
@@ -208,7 +205,6 @@ class SparseLabelModel(BaseModel):
         )
 
     def predict(self, X: Csr, threads: int = 1) -> NDArray[np.bool_]:
-        """(n, L) bool: column k is True if a row has the label k."""
         sets = np.zeros((X.n_rows, int(self.names.max(initial=-1)) + 1), bool)
         sets[:, self.names] = self.scores(X, threads) > 0
         return sets

@@ -154,7 +154,6 @@ class LabelTreeModel(BaseModel):
         return self.search(X, threads=threads)[0].dense()
 
     def predict(self, X: Csr, threads: int = 1) -> NDArray[np.bool_]:
-        """(n, L) bool: column k is True if a row has the label k."""
         sets = np.zeros((X.n_rows, int(self.names.max(initial=-1)) + 1), bool)
         ranked = self.search(X, threads=threads, k=1)[0]
         on = ranked.select(ranked.score > LOG_HALF)

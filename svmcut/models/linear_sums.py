@@ -13,10 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmcut._native import sparse
-from svmcut.base.typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from svmcut.data.examples import Csr
+from svmcut.data.examples import Csr
 
 #: A sum below this part of the sum of its terms' sizes is formed again.
 MAX_CANCELLATION = 2.0**-16

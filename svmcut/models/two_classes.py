@@ -105,7 +105,6 @@ class TwoClasses(Marks):
         return np.where(scores > 0, positive, np.nan if negative is None else negative)
 
     def label_texts(self) -> list[str]:
-        """The negative and the positive label."""
         return label_texts(self.labels or SIGNS, self.words)
 
     def form(self) -> dict[str, schemas.Check]:
@@ -123,7 +122,6 @@ class TwoClasses(Marks):
         }
 
     def _head(self, kind: str) -> dict[str, Any]:
-        """First facts."""
         head: dict[str, Any] = {"kind": kind, "loss": self.loss}
         if self.parameter is not None:
             head["parameter"] = list(self.parameter)

@@ -39,7 +39,6 @@ class Texts(NamedTuple):
 
     @classmethod
     def from_list(cls, cells: list[bytes]) -> Texts:
-        """Build from a list of texts."""
         offsets = np.zeros(len(cells) + 1, np.int64)
         np.cumsum([len(cell) for cell in cells], out=offsets[1:])
         return cls(np.frombuffer(b"".join(cells), np.uint8), offsets)
@@ -422,7 +421,6 @@ class Column:
         return Values(_join(self._values, np.float64), self._boolean and bool(self._values))
 
     def clear(self) -> None:
-        """Forget the rows."""
         self._values, self._ids, self._counts = [], [], []
 
     def _add_text(self, cells: Texts) -> None:

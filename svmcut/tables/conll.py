@@ -142,7 +142,6 @@ class TestColumns:
                 yield self.rows_of(lines.take())
 
     def rows_of(self, taken: _Taken) -> Sequences:
-        """Return whole sequences with the model's features."""
         columns, expected = len(taken.columns), self._names.columns
         if columns not in (expected, expected - 1):
             message = Message(
@@ -201,7 +200,6 @@ class TestColumns:
         return _rows(features, self._width, "X")
 
     def _check_given(self, last: Column, tags: NDArray[np.int32], source: Source) -> None:
-        """Raise DataError for given tags that the model does not know."""
         asked = np.array([text == UNKNOWN_TAG for text in last.texts])[last.ids]
         bad = np.flatnonzero((tags < 0) & ~asked)
         if len(bad):
@@ -246,11 +244,9 @@ class _Lines:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays of the tokens so far."""
         return len(self._places) * (8 + 4 * len(self._ids))
 
     def add(self, lines: Sequence[bytes]) -> None:
-        """Add lines."""
         for line in lines:
             self._line += 1
             fields = line.split()

@@ -92,11 +92,9 @@ class _Lines:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays of the tokens so far."""
         return 8 * (len(self._columns) + len(self._places)) + 12 * len(self._found)
 
     def add(self, lines: list[bytes]) -> None:
-        """Add lines."""
         column_of = self._column_of
         tag_of = self._tag_of
         columns = self._columns
@@ -149,12 +147,10 @@ class _Lines:
         raise DataError(self.path, Message("no line has a tab; {}", what))
 
     def end(self) -> None:
-        """End the sequence, if it has tokens."""
         if len(self._found) > (self.bounds[-1] if self.bounds else 0):
             self.bounds.append(len(self._found))
 
     def take(self, named: bool = False) -> Sequences:
-        """Return the whole sequences and forget them."""
         if not self.bounds:
             raise DataError(self.path, "no examples")
         n, bounds = self.bounds[-1], np.array([0, *self.bounds])

@@ -155,7 +155,6 @@ class TrainingTable(NamedTuple):
     input: str
 
     def read(self, path: str, kind: str, max_memory: float | None = None) -> Any:
-        """Return the examples of a file; see `read_encoded`."""
         return read_encoded(path, self.input, self.options, kind, max_memory)
 
 
@@ -183,7 +182,6 @@ class _Training:
         self._weights = Column(path, str(options.weight_column), "open", options)
 
     def read(self, max_memory: float | None = None) -> Any:
-        """Return the examples."""
         takers = {LABEL: self._labels, GROUP: self._groups, WEIGHT: self._weights}
         rows = 0
         for batch in self._table.batches:
@@ -297,7 +295,6 @@ class TestTable:
         self.warnings: list[str] = []
 
     def read(self, path: str, kind: str, max_memory: float | None = None) -> Any:
-        """Return all examples of a file."""
         return join_examples([*self.stream(path, kind)])
 
     def stream(self, path: Any, kind: str, unlabelled: bool = False) -> Iterator[Any]:

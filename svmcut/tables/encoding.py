@@ -99,7 +99,6 @@ class Number:
 
     @classmethod
     def fit(cls, name: str, values: Values, options: TableOptions) -> PlacedColumn:
-        """Fit to the training rows."""
         known = values.values[~np.isnan(values.values)]
         missing = len(known) < len(values.values)
         if values.boolean:
@@ -128,7 +127,6 @@ class Number:
         return 1 + self.missing
 
     def features(self) -> list[str]:
-        """Return the names of its features."""
         return [self.name] + [f"{self.name} {MISSING}"] * self.missing
 
     def encoder(self, values: Values, first: int, places: Any) -> dict[str, Any]:
@@ -164,18 +162,15 @@ class Category:
         return len(self.values) + self.missing
 
     def features(self) -> list[str]:
-        """Return the names of its features."""
         return [f"{self.name}={value}" for value in [*self.values, *[MISSING] * self.missing]]
 
     def encoder(self, codes: Codes, first: int, places: Any) -> dict[str, Any]:
-        """Return the description of the column for `_native.words.rows`."""
         last = first + len(self.values) if self.missing else -1
         known = len(self.values) if places is None else len(places)
         how = {"ids": codes.ids, "places": places, "n_places": known, "width": len(self.values)}
         return {"kind": _CODES, "first": first, "missing": last, **how}
 
     def describe(self) -> str:
-        """Return a sentence about the features that the column became."""
         count = len(self.values)
         what = "category" if count == 1 else "categories"
         return f"{count} {what}" + ", some missing" * self.missing
@@ -236,7 +231,6 @@ class Text:
         return len(self.terms) if self.hash_bits is None else 1 << self.hash_bits
 
     def features(self) -> list[str]:
-        """Return the names of its features."""
         if self.hash_bits is not None:
             return [f"{self.name}#{k}" for k in range(self.width)]
         return [f"{self.name}:{term}" for term in self.terms]
@@ -249,7 +243,6 @@ class Text:
         return np.log((self.rows + s) / (self.df + s)) + 1
 
     def encoder(self, counts: Counts, first: int, places: Any) -> dict[str, Any]:
-        """Return the description of the column for `_native.words.rows`."""
         weights = self.idf_weights()
         known = self.width if places is None else len(places)
         how = {"places": places, "n_places": known, "weights": weights, "width": self.width}
@@ -258,7 +251,6 @@ class Text:
         return {"kind": _WORDS, "first": first, **how, **own, **flags}
 
     def describe(self) -> str:
-        """Return a sentence about the features that the column became."""
         words = "words" if self.ngrams == (1, 1) else "words and runs of words"
         if self.hash_bits is not None:
             return f"{words} by hash, {self.width} features"

@@ -59,7 +59,6 @@ class Names:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the rows so far."""
         return sum(ids.nbytes for ids in self._ids)
 
     def ids(self) -> NDArray[np.int32]:
@@ -68,7 +67,6 @@ class Names:
         return np.concatenate([np.zeros(0, np.int32), *self._ids])
 
     def texts(self) -> list[bytes]:
-        """Return the names by number."""
         return self._words.texts()
 
     def take(self) -> NDArray[np.int32]:
@@ -177,7 +175,6 @@ class LabelSets:
         self._lengths: list[NDArray] = []
 
     def add(self, cells: Cells) -> None:
-        """Add the next rows."""
         if isinstance(cells, Sets):
             self._names.add(cells.names)
             self._lengths.append(np.diff(cells.bounds))
@@ -193,7 +190,6 @@ class LabelSets:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the rows so far."""
         return self._names.nbytes + sum(lengths.nbytes for lengths in self._lengths)
 
     def take(self) -> tuple[NDArray[np.int64], NDArray[np.int32], list[bytes]]:

@@ -120,7 +120,6 @@ class _Reader:
         self._text: Any = None
 
     def add(self, words: list[str]) -> None:
-        """Parse a line."""
         start, kind, name, *rest = words
         if start != "#@":
             raise ValueError
@@ -140,7 +139,6 @@ class _Reader:
             raise ValueError
 
     def encoding(self) -> Encoding:
-        """Return the encoding that the lines describe."""
         self._close()
         return Encoding(tuple(self._columns), tuple(self._unused), tuple(self._words))
 

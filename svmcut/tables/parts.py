@@ -66,7 +66,6 @@ class Piece:
 
     @property
     def name(self) -> str:
-        """The name of the part in messages."""
         if self.groups is None:
             return self.path
         first, last = self.groups[0] + 1, self.groups[1]
@@ -147,7 +146,6 @@ class WordStatistics(NamedTuple):
     counts: dict[bytes, int] | None
 
     def merge(self, other: WordStatistics) -> WordStatistics:
-        """Merge with the next part's."""
         if self.counts is None or other.counts is None:
             return WordStatistics(self.rows + other.rows, None)
         counts = dict(self.counts)

@@ -114,7 +114,6 @@ class _File(io.RawIOBase):
 
 
 def _parse_header(path: str, line: bytes, sign: str) -> list[str]:
-    """Return the cells of the first line."""
     if b"\r" in _QUOTED_CELL.sub(b"", line):
         message = "lines end in carriage returns alone; expected newlines, as tr '\\r' '\\n' makes"
         raise DataError(path, message, 1, line.index(b"\r") + 1)
@@ -387,7 +386,6 @@ def read_lines(path: str, text: Text) -> Any:
 
 
 def _check_levels(path: str, data: bytes) -> None:
-    """Raise DataError for data nested too deep."""
     steps = (_STEPS[piece] for piece in _split(data))
     if _find_deep(steps) < 0:
         return

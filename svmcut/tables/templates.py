@@ -75,7 +75,6 @@ class Marker(NamedTuple):
     regex: str = ""
 
     def make_function(self) -> Callable[[str], str]:
-        """Return the function that changes a text."""
         change: Callable[[str], str] = str
         if self.letter == "s":
             change = word_shape
@@ -102,7 +101,6 @@ class Line(NamedTuple):
 
     @property
     def markers(self) -> list[Marker]:
-        """Its markers from left to right."""
         return [piece for piece in self.pieces if isinstance(piece, Marker)]
 
 
@@ -329,7 +327,6 @@ class Expansion:
         return np.arange(len(starts)) - starts, np.repeat(lengths, lengths)
 
     def expand(self, line: Line) -> LineFeatures:
-        """Return the feature of a line at every token."""
         n, markers = int(self._bounds[-1]), line.markers
         if not markers:
             text = str(line.pieces[0])
