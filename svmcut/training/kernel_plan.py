@@ -304,7 +304,9 @@ class KernelRoom:
         t, _, primal = best_function(squared, s, losses)
         if not primal < most * (1 - RELATIVE_TOLERANCE):
             return
-        multiple = replace(model, alpha=t * model.alpha, b=0.0)
+        alpha = t * model.alpha
+        used = np.flatnonzero(alpha)
+        multiple = replace(model, support=model.support.take(used), alpha=alpha[used], b=0.0)
         squared, s = self._evaluate(multiple)  # products that cancel out round in their own way
         loss, best = losses(s)
         if not (primal := 0.5 * squared + loss) < most * (1 - RELATIVE_TOLERANCE):

@@ -199,6 +199,18 @@ def test_one_class_alone_is_predicted(rng):
     assert (outcome.model.predict(Csr.from_dense(X)) == 7).all()
 
 
+def test_a_machine_of_w_0_among_others_has_no_support_vectors():
+    X = np.zeros((3, 8), np.float32)
+    X[0, 2], X[0, 6], X[1, 4:8] = -0.345, -1.41, (-0.742, -0.52, 0.955, 0.867)
+    X[2, 5], X[2, 7] = -0.00184, -0.0735
+    way = {"task": "multiclass", "multiclass": "one-vs-rest", "solver": "smo"}
+    kernel = {"kernel": "polynomial", "degree": 3, "scale_kernel": 0.1, "coef0": 0.0}
+    rows = (X, np.array([-4.0, 14.0, 9.0]))
+    weights = np.array([2.0, 2.0, 1.0])
+    found = svmcut.train(rows, weights=weights, example_cost=0.02813, gap=1e-2, **way, **kernel)
+    assert found.converged and np.all(found.model.alpha != 0)
+
+
 def test_labels_that_are_not_whole_are_refused(rng):
     X, y = examples(rng)
     with pytest.raises(DataError, match=r"label 1\.5 is not whole"):
