@@ -40,7 +40,7 @@ def kernel_sizes(kernel, A, B):
         both = np.vstack([A, B])
         A, B = A - both.mean(0), B - both.mean(0)
         lengths = (A**2).sum(1)[:, None] + (B**2).sum(1)[None]
-        return 1 + REAL(kernel.gamma) * lengths * kernel_values(kernel, A, B)
+        return 1 + abs(REAL(kernel.gamma)) * lengths * kernel_values(kernel, A, B)
     A, B = np.abs(np.asarray(A, REAL)), np.abs(np.asarray(B, REAL))
     dot = (A[:, None] * B[None]).sum(2)
     if kernel.name == "linear":
