@@ -137,14 +137,17 @@ def run_export(model_file: str, output_file: str, to: str | None = None, **given
 
 def _left_out(model: Any, to: str) -> Iterator[str]:
     """Lines on what the file leaves out of the model."""
-    if EXPORTS[to].whole:
+    if EXPORTS[to].whole or to == "onnx":
         if to != "json" and getattr(model, "sigmoids", None) is not None:
             yield "Left out: the probabilities of pairs of classes"
+        table = getattr(model, "table", None)
+        if to == "onnx" and table is not None and any(hasattr(c, "terms") for c in table.columns):
+            yield "Left out: what columns become; svmcut convert writes such rows"
         return
     if getattr(model, "table", None) is not None:
         if model.table.columns:
             yield "Left out: what columns become; svmcut convert writes such rows"
-        if model.words and to != "onnx":  # which answers with the words
+        if model.words:
             labels = [1, -1] if len(model.words) == 2 else [*range(1, len(model.words) + 1)]
             words = model.words[::-1] if len(model.words) == 2 else model.words
             named = [f"{label} is {word}" for label, word in zip(labels, words, strict=True)]

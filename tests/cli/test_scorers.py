@@ -207,3 +207,35 @@ def test_cells_that_the_model_refuses_are_errors_in_python(row, error):
     assert score({"c0": "1.5", "c1": None}) == score({"c0": 1.5, "c1": float("nan")})
     with pytest.raises(error):
         score(row)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, row in MODELS.items() if "t" not in row[2]])
+def test_onnx_answers_on_columns_as_classify(kind):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    model, rows, columns = trained(kind)
+    assert call("svmcut", "export", "model", "out.onnx") == 0
+    session = runtime.InferenceSession("out.onnx", providers=["CPUExecutionProvider"])
+    inputs = {}
+    for name, of in columns.items():
+        cells = [row[name] for row in rows]
+        if of in "nb":
+            own = np.array([np.nan if cell is None else cell for cell in cells], float)
+        else:
+            own = np.array([(cell or "").strip(" \t\r\n") for cell in cells], object)
+        inputs[name] = own.reshape(-1, 1)
+    names = [output.name for output in session.get_outputs()]
+    found = dict(zip(names, session.run(None, inputs), strict=True))
+    wanted = answers(model)
+    scores = np.array([scores for _, scores, _ in wanted], float)
+    scale = 1e-5 * (1 + np.abs(scores).max())
+    if not getattr(model, "paired", False):
+        np.testing.assert_allclose(found["scores"][:, -scores.shape[1] :], scores, atol=scale)
+    for row, (label, own, odds) in enumerate(wanted):
+        gaps = np.diff(np.sort(np.abs(scores[row]))) if len(own) > 1 else np.abs(scores[row])
+        if "label" in found and label is not None and gaps.min() > 1e-4:
+            assert shown(str(found["label"][row]), [0], None)[0] == label
+        if odds is not None:
+            np.testing.assert_allclose(
+                found["probabilities"][row], np.array(odds, float), atol=1e-5
+            )
