@@ -194,7 +194,7 @@ def race(name, X, y, C, objective, ours, peers, repeats):
         peer_tol = f", {peer.tol:g}" if hasattr(peer, "tol") else ""
         who = f"{type(ours).__name__}, {tol:g}; {type(peer).__name__}{peer_tol}"
         what = (
-            f"{seconds:.3f} | {theirs:.3f} | {theirs / max(seconds, 1e-4):.1f} | {reached:.6g} | "
+            f"{seconds:.3f} | {theirs:.3f} | {seconds / max(theirs, 1e-4):.2f} | {reached:.6g} | "
             f"{aim:.6g}"
         )
         print(f"| {name} | {who} | {what} |", flush=True)

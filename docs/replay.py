@@ -26,7 +26,11 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
     "README.md",
-    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
+    *sorted(
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "docs").rglob("*.md")
+        if path.name != "extending.md"  # whose steps are parts of files
+    ),
 )
 COMMAND = re.compile(r"    svmcut (learn|rank|classify|inspect|scale) ")
 #: Its Python needs a scheduler of Dask; tests/cli/test_cluster*.py run the like.

@@ -10,7 +10,7 @@ import tempfile
 from html import escape
 from pathlib import Path
 
-from replay import ROOT, run
+from replay import ROOT, SECONDS, run
 
 TARGET = ROOT / "docs" / "terminal.svg"
 COMMANDS = (
@@ -68,5 +68,7 @@ def picture(lines: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    TARGET.write_text(picture(printed()), encoding="utf-8", newline="\n")
-    print(TARGET.relative_to(ROOT))
+    drawn, before = picture(printed()), TARGET.read_text(encoding="utf-8")
+    if SECONDS.sub("s", drawn) != SECONDS.sub("s", before):  # seconds alone are no change
+        TARGET.write_text(drawn, encoding="utf-8", newline="\n")
+        print(TARGET.relative_to(ROOT))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 
 from svmcut.base.errors import OutputError, UsageError
@@ -20,14 +21,15 @@ LAUNCHERS = {
     "liblinear-predict": "svmcut.originals.libs.programs:liblinear_predict",
     "svm_proprank_learn": "svmcut.originals.perf:svm_proprank_learn",
 }
-#: Those that are common words, written where they are named.
+#: Those that are common words, written where they are named or PATH has no program of that name.
 NAMED = {"train": LAUNCHERS["liblinear-train"], "predict": LAUNCHERS["liblinear-predict"]}
 #: By it a launcher is known, which may be written again.
 _MARK = "# a launcher of svmcut names\n"
 
 
 def write_launchers(into: str | None, names: tuple[str, ...]) -> None:
-    """Writes the programs of these names, all of LAUNCHERS without any, and says which.
+    """Writes the programs of these names, all of LAUNCHERS and those of NAMED that are free
+    without any, and says which.
 
     Raises UsageError for a name that is none, without a folder, and where a file of that name is no
     launcher; and OutputError.
@@ -40,7 +42,8 @@ def write_launchers(into: str | None, names: tuple[str, ...]) -> None:
             meant = nearest(name, known)
             near = f"did you mean {meant}? It is one of" if meant else "expected"
             raise UsageError("{} is no such name; {} {}", name, near, join_names(known, "or"))
-    chosen = list(dict.fromkeys(names)) or list(LAUNCHERS)
+    free = [name for name in NAMED if _is_free(name, into)]
+    chosen = list(dict.fromkeys(names)) or [*LAUNCHERS, *free]
     try:
         os.makedirs(into, exist_ok=True)
     except FileExistsError:
@@ -60,6 +63,13 @@ def write_launchers(into: str | None, names: tuple[str, ...]) -> None:
         except OSError as error:
             raise OutputError(path, error.strerror or str(error)) from None
     print(escape(f"{join_names(chosen, 'and')}: written into {into}"))
+
+
+def _is_free(name: str, folder: str) -> bool:
+    """True if no program of another kind has this name, on PATH or in the folder."""
+    own = os.path.join(folder, name)
+    program = own if os.path.lexists(own) else shutil.which(name)
+    return program is None or _is_launcher(program)
 
 
 def _umask() -> int:

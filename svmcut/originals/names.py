@@ -11,8 +11,8 @@ from svmcut.spec.options import OUTPUT, Option
 
 _EPILOG = """\b
 Examples:
-  svmcut names --into ~/bin                  svm-train, svm-predict, ..., liblinear-predict
-  svmcut names --into bin train predict      LIBLINEAR's own names
+  svmcut names --into ~/bin                  svm-train, svm-predict, ..., train, predict
+  svmcut names --into bin train predict      LIBLINEAR's own names alone
 """
 
 ROWS = (Option("into", ("--into",), OUTPUT, "Folder for the programs; it is created.", kind=PATH),)
@@ -28,7 +28,8 @@ def names(names: tuple[str, ...], into: str | None = None) -> None:
     options, printed lines and exit statuses of LIBSVM 3.37 and LIBLINEAR 2.50. They are not
     installed otherwise, because the originals may be there. svm_proprank_learn takes
     svm_rank_learn's options except -l, and trains like svmcut rank --propensities. LIBLINEAR's own
-    names, train and predict, are written only if you name them.
+    names, train and predict, are written too unless PATH has another program of that name; name
+    them to write them all the same.
     """
     from svmcut.originals.launchers import write_launchers
 

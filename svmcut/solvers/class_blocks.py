@@ -16,8 +16,8 @@
 Crammer and Singer, JMLR 2, 2001; Keerthi, Sundararajan, Chang, Hsieh and Lin, KDD 2008, section 3.
 Blocks are those of Joachims, Making large-scale SVM learning practical, 1999. Kernel values and
 scores are float64 throughout. Along a path of C a run starts at the last alphas, scaled as is best
-for D. After MAX_STEPS a row (ill-conditioned kernel values) cutting planes go on from alpha, which
-is one cut, with the same kernel values.
+for D. With ill-conditioned kernel values few rows are solved as a whole after WHOLE_STEPS a row,
+and after MAX_STEPS cutting planes go on from alpha, which is one cut.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from svmcut.qp import make_qp
 from svmcut.risks.weights import boxes
 from svmcut.solvers.compose import Continuation
 from svmcut.solvers.cutting_plane import CuttingPlane
+from svmcut.solvers.few_classes import is_few, solve_classes
 from svmcut.solvers.protocol import Interrupted, Problem, Progress, Run, Solver, Start
 from svmcut.spaces.kernel import Expansion
 from svmcut.spec import schemas
@@ -49,6 +50,8 @@ PART, SWEEPS = 0.1, 100
 BLOCKS = 5
 #: Steps a row after which cutting planes go on where they can.
 MAX_STEPS = 5000
+#: Steps a row, or blocks, after which few rows are solved as a whole.
+WHOLE_STEPS, WHOLE_BLOCKS = 500, 1000
 LARGEST_DIM = 250_000  # of scores: the cuts of more need much more memory than the ascent
 
 
@@ -77,6 +80,7 @@ class ClassBlocksRun(Run):
         value = risk.linearize(np.zeros(n * K)).value
         self._best = Best(np.zeros((n, K)), np.zeros((n, K)), 0.0, problem.C * value, value)
         self._lower, self._blocks, self._looked, self._due, self._stuck = 0.0, 0, 0, 0, False
+        self._took_whole = False
         self._newest, self._before = np.zeros(0, np.int64), 0
         self._then = Continuation()
         if start is not None and start.fractions is not None:
@@ -113,7 +117,7 @@ class ClassBlocksRun(Run):
             "_s": schemas.reals(*self._shape[::-1]),
             "_best": schemas.row(table, table, real, real, real),
             "_lower": real,
-            "_stuck": schemas.flag,
+            **dict.fromkeys(("_stuck", "_took_whole"), schemas.flag),
             "_newest": schemas.rows(len(self._boxes)),
             "_then": OWN,
         }
@@ -131,7 +135,9 @@ class ClassBlocksRun(Run):
 
     def _ascend(self) -> Iterator[Progress]:
         began, said, stop = time.perf_counter(), time.perf_counter(), self._problem.stop
-        most = MAX_STEPS * len(self._boxes) if self._problem.space.dim <= LARGEST_DIM else np.inf
+        n, K = self._shape
+        few = self._losses is None and is_few(n, n, K)
+        most = MAX_STEPS * n if self._problem.space.dim <= LARGEST_DIM else np.inf
         try:
             if not self._resumed:
                 self._look()
@@ -140,7 +146,13 @@ class ClassBlocksRun(Run):
                 self._looked == self._blocks
                 and (self._stuck or stop.met(self._best.primal, self._lower))
             ):
-                if self._looked == self._blocks and self._native.steps + self._before > most:
+                steps = self._native.steps + self._before if self._looked == self._blocks else 0
+                slow = steps > WHOLE_STEPS * n or (steps and self._blocks > WHOLE_BLOCKS)
+                if few and slow and not self._took_whole:
+                    self._take_whole()
+                    yield self._progress(began)
+                    continue
+                if steps > most:
                     self._settle()
                     self._then.begin_after(self._progress(began))
                     return
@@ -153,6 +165,19 @@ class ClassBlocksRun(Run):
                 said = time.perf_counter()
         except KeyboardInterrupt:
             raise Interrupted(self._progress(began)._replace(report=True)) from None
+
+    def _take_whole(self) -> None:
+        """Go to the solution of the whole problem, as near as rounding allows, if it is better."""
+        n, K = self._shape
+        values, places = self._problem.space.rows.look_up(np.arange(n))
+        sizes, vectors = np.linalg.eigh(values[places])
+        features = vectors * np.sqrt(np.maximum(sizes, 0.0))
+        alpha = solve_classes(features, self._problem.risk.y, self._boxes, K).alpha
+        s = self._problem.space.compute_scores(alpha)
+        if self._gain(alpha) - 0.5 * float(np.vdot(alpha, s.T)) > self._dual():
+            self._alpha[:], self._s[:] = alpha, s
+        self._took_whole = True
+        self._look()
 
     def _cuts(self) -> Start:
         """Return the best f, and alpha as one cut."""

@@ -472,12 +472,27 @@ def test_rows_before_a_bad_one_are_predicted(capsys):
     assert "line 3" in capsys.readouterr().err and len(Path("out").read_text().splitlines()) == 2
 
 
-def test_launchers_run_and_no_other_file_is_replaced(tmp_path, capsys):
+def test_common_names_are_written_where_no_other_program_has_them(tmp_path, monkeypatch):
+    other, folder = tmp_path / "other", tmp_path / "bin"
+    other.mkdir()
+    (other / "predict").write_text("#!/bin/sh\n")
+    (other / "predict").chmod(0o755)
+    monkeypatch.setenv("PATH", str(other))
+    assert call("svmcut", "names", "--into", folder) == 0
+    written = {path.name for path in folder.iterdir()}
+    assert "train" in written and "svm-train" in written and "predict" not in written
+    monkeypatch.setenv("PATH", str(folder))
+    assert call("svmcut", "names", "--into", folder) == 0  # again, over launchers
+    assert (folder / "predict").exists()
+
+
+def test_launchers_run_and_no_other_file_is_replaced(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
     folder = tmp_path / "a folder" / "bin"
     assert call("svmcut", "names", "--into", folder, "train", "svm-scale") == 0
     assert sorted(path.name for path in folder.iterdir()) == ["svm-scale", "train"]
     assert call("svmcut", "names", "--into", folder) == 0
-    assert len([*folder.iterdir()]) == 7
+    assert len([*folder.iterdir()]) == 8
     done = subprocess.run(
         [folder / "train", "-q", "two", "model"], capture_output=True, text=True, timeout=60
     )

@@ -63,3 +63,14 @@ def test_training_ends_soon_where_columns_are_far_from_0(rng, C):
     )
     assert time.process_time() - began < 2
     assert found.converged or found.stopped_by == "file"
+
+
+def test_a_kernel_of_equal_rows_ends_soon():
+    X = np.ones((60, 1), np.float32)
+    y = np.repeat([1.0, 14.0], [16, 44])
+    cost = {"example_cost": 1e5, "gap": 1e-5}
+    began = time.process_time()
+    kernel = {"kernel": "rbf", "gamma": 0.013}
+    found = svmcut.train((X, y), task="multiclass", multiclass="crammer-singer", **cost, **kernel)
+    assert time.process_time() - began < 2
+    assert found.converged and found.primal == pytest.approx(2e5 * 16, rel=1e-6)
