@@ -7,18 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.cli import advice
+from svmcut.cli.options import LearnOptions
 from svmcut.selection.grid import Part, Search, Terms, cells_of, held_out, parts_of
 from svmcut.selection.interval import CertifiedChoice, GridProof, Interval
 from svmcut.spec.catalog import TASKS, measures
 from svmcut.spec.parameters import Settings
 from svmcut.tasks.protocol import Task
+from svmcut.training.driver import Driver
 from svmcut.training.outcome import Outcome
-
-if TYPE_CHECKING:
-    from svmcut.cli.options import LearnOptions
-    from svmcut.training.driver import Driver
 
 
 def choice(

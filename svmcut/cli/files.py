@@ -26,14 +26,12 @@ from svmcut._native.interrupt import Cancelled
 from svmcut.base.errors import UsageError
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple, Self
+from svmcut.cli.options import LearnOptions
 from svmcut.files.output import File, check_roles
 from svmcut.selection.grid import CHAIN, Crew
 from svmcut.spec.catalog import COLUMNS, INPUTS
 from svmcut.spec.parameters import Settings
 from svmcut.tasks.protocol import OF_CLASSES
-
-if TYPE_CHECKING:
-    from svmcut.cli.options import LearnOptions
 
 
 def model_files(options: LearnOptions) -> list[str]:

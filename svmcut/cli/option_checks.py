@@ -15,6 +15,7 @@ from svmcut.cli.advice import in_options
 from svmcut.cli.options import LearnOptions
 from svmcut.cli.proving import check_deciding, check_proving
 from svmcut.cli.updating import check_updating
+from svmcut.data.examples import Examples
 from svmcut.data.labels import distinct, label_text, refuse_classes
 from svmcut.files.text import open_text
 from svmcut.spec import refusals, trainers
@@ -33,23 +34,12 @@ from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.tables.options import TABLE_OPTIONS
 
 if TYPE_CHECKING:
-    from svmcut.data.examples import Examples
     from svmcut.scoring.thresholds import Promises
 
 
 def check(options: LearnOptions) -> list[str]:
-    """Refuses what no run can honour.
-
-    Returns
-    -------
-    list of str
-        Warnings of the originals' options that were given and have no effect.
-
-    Raises
-    ------
-    UsageError
-        Names the options and the remedy.
-    """
+    """Refuses what no run can honour, with a UsageError that names the options and the remedy;
+    returns warnings of the originals' options that were given and have no effect."""
     _check_outputs(options)
     _check_input(options)
     _check_algorithm(options)
@@ -79,13 +69,8 @@ def check(options: LearnOptions) -> list[str]:
 
 
 def named_by_labels(options: LearnOptions, examples: Examples) -> LearnOptions:
-    """The options of two classes with the task multiclass in its place, and its defaults.
-
-    Raises
-    ------
-    UsageError
-        For options that are no parameters and mean nothing there.
-    """
+    """The options of two classes with the task multiclass in its place, and its defaults. Raises
+    UsageError for options that are no parameters and mean nothing there."""
     own = {
         name: value
         for name, value in task_defaults("multiclass").items()

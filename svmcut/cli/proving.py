@@ -10,12 +10,12 @@ from svmcut.base.errors import UsageError
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.cli.advice import in_options
+from svmcut.cli.options import LearnOptions
 from svmcut.spec.kinds import Typed
+from svmcut.training.driver import Driver
 
 if TYPE_CHECKING:
-    from svmcut.cli.options import LearnOptions
     from svmcut.selection.interval import CertifiedChoice
-    from svmcut.training.driver import Driver
 
 
 def check_proving(options: LearnOptions) -> None:

@@ -9,13 +9,10 @@ import click
 
 from svmcut.base.errors import UsageError
 from svmcut.base.messages import escape
-from svmcut.base.typing import TYPE_CHECKING
 from svmcut.cli.guard import warn
 from svmcut.cli.panels import FILE
 from svmcut.files.output import File, check_roles, descriptor_of
-
-if TYPE_CHECKING:
-    from svmcut.files.scaling import ScaleCounts
+from svmcut.files.scaling import ScaleCounts
 
 _EPILOG = """\b
 Examples:

@@ -13,9 +13,10 @@ from svmcut.base.errors import ModelError, TrainingError
 from svmcut.base.messages import Message, escape, hide_secrets
 from svmcut.base.records import record, replace
 from svmcut.base.resources import usable_cpus
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.cli.files import redirect_log
 from svmcut.cli.guard import warn
+from svmcut.cli.options import LearnOptions
 from svmcut.cli.report import write_report
 from svmcut.cli.training_report import fact
 from svmcut.files.output import File, check_roles
@@ -27,9 +28,6 @@ from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.tasks.prediction import tally_blocks
 from svmcut.tasks.protocol import Task, input_for, make_task, names_for, tasks_of
-
-if TYPE_CHECKING:
-    from svmcut.cli.options import LearnOptions
 
 
 @record

@@ -45,13 +45,13 @@ from svmcut.tasks.prediction import measure
 from svmcut.tasks.protocol import make_task, names_for_second_file, presentation, words_of
 from svmcut.tasks.weights import apply_weights
 from svmcut.training.certificate import finish_model
+from svmcut.training.driver import Driver
 from svmcut.training.outcome import Outcome
 from svmcut.training.progress_bar import ProgressBar
 
 if TYPE_CHECKING:
     from svmcut.cli.checkpoints import Checkpoints
     from svmcut.selection.interval import CertifiedChoice
-    from svmcut.training.driver import Driver
 
 
 def run(

@@ -5,12 +5,9 @@ from __future__ import annotations
 
 from svmcut.base.errors import UsageError
 from svmcut.base.messages import Parameter
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
+from svmcut.cli.options import LearnOptions
 from svmcut.spec.refusals import check_kept
-
-if TYPE_CHECKING:
-    from svmcut.cli.options import LearnOptions
-
 
 _EXCLUDED = ("cv", "certify_choice", "at_least", "weights", "probability", "alphas")
 

@@ -7,20 +7,17 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Mapping
 from functools import partial
 
 from svmcut._version import __version__
 from svmcut.base.errors import UsageError
 from svmcut.base.records import record
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.cli.guard import guard
+from svmcut.cli.options import LearnOptions
 from svmcut.spec.catalog import MULTICLASS
 from svmcut.spec.entries import PROPENSITIES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from svmcut.cli.options import LearnOptions
 
 _DECIMAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 _INTEGER = re.compile(r"\s*([+-]?\d+)(\.\d*)?\s*")

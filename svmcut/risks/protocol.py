@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from svmcut.base.typing import Any, NamedTuple, Protocol, runtime_checkable
 
 
 class Linearization(NamedTuple):

@@ -32,17 +32,11 @@ class Draw(NamedTuple):
 
 
 class Violations(Protocol):
-    """The violated terms at one vector of scores.
+    """The violated terms at one vector of scores."""
 
-    Attributes
-    ----------
-    size : int
-        |I|.
-    value : float
-        The risk, exactly.
-    """
-
+    #: |I|.
     size: int
+    #: The risk, exactly.
     value: float
 
     def everything(self) -> Draw:

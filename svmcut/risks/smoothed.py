@@ -53,20 +53,13 @@ class Smoothed(NamedTuple):
 
 @runtime_checkable
 class SmoothedRisk(SumRisk, Protocol):
-    """A sum of losses of one score each.
+    """A sum of losses of one score each."""
 
-    Attributes
-    ----------
-    has_narrow_band : bool
-        Few rows have a curvature.
-    has_two_curvatures : bool
-        A curvature is one of two numbers, so a Hessian is the last one plus changes of a few rows.
-    should_cut_ahead : bool
-        A cut with the slopes predicted at the end of a step is worth its cost.
-    """
-
+    #: Few rows have a curvature.
     has_narrow_band: bool
+    #: A curvature is one of two numbers, so a Hessian is the last one plus changes of a few rows.
     has_two_curvatures: bool
+    #: A cut with the slopes predicted at the end of a step is worth its cost.
     should_cut_ahead: bool
 
     def initial_width(self) -> float:

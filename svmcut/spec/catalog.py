@@ -391,15 +391,9 @@ def solver_class(name: str, task: str = "classification", loss: str | None = Non
 
 
 def choices(task: str, kernel: bool, usual: bool) -> tuple[str, ...]:
-    """Return what AUTO stands for, from small to large sets.
-
-    Parameters
-    ----------
-    kernel : bool
-        Whether on kernel values.
-    usual : bool
-        Whether the risk is the task's plain one or, on features, any that Settings.of_scores tells.
-    """
+    """Return what AUTO stands for, from small to large sets, on kernel values or on features.
+    `usual` tells whether the risk is the task's plain one or, on features, any that
+    Settings.of_scores tells."""
     if not usual:
         return (CUTTING_PLANE, SUBSPACE) if kernel else (CUTTING_PLANE,)
     return TASKS[task].auto_kernel if kernel else TASKS[task].auto

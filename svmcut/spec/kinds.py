@@ -35,13 +35,7 @@ class Kind(NamedTuple):
     type: str = "str"
 
     def parse(self, text: str) -> Any:
-        """The value of a text.
-
-        Raises
-        ------
-        ValueError
-            Says what was expected.
-        """
+        """The value of a text; raises ValueError that says what was expected."""
         try:
             return self.take(self.read(text))
         except Refused:
@@ -242,12 +236,8 @@ def one_of(
 ) -> Kind:
     """A name, or in a text its number where the originals have one; the name is kept.
 
-    Other spellings of it are taken (`svmcut.spec.spellings`).
-
-    Parameters
-    ----------
-    others : mapping
-        Names that are known but not accepted here, and what a refusal says of them.
+    Other spellings of it are taken (`svmcut.spec.spellings`). `others` are names that are known but
+    not accepted here, and what a refusal says of them.
     """
     numbered = table if isinstance(table, Mapping) else dict.fromkeys(table)
     names = {str(value): name for name, value in numbered.items() if value is not None}

@@ -28,13 +28,8 @@ USUAL_CONFIDENCE = 0.95
 
 
 def fraction_of_positives(loss: Loss, p: float) -> float:
-    """Parameter p as the loss understands it: 0 is the default of a loss at k.
-
-    Raises
-    ------
-    UsageError
-        When p is negative or no number, or out of the range of a loss at k.
-    """
+    """Parameter p as the loss understands it: 0 is the default of a loss at k. Raises UsageError
+    when p is negative or no number, or out of the range of a loss at k."""
     if not (p >= 0 and math.isfinite(p)):
         raise UsageError("{p=} is out of range; expected a number of at least 0", p)
     if loss.at is None:
@@ -53,13 +48,8 @@ def fraction_of_positives(loss: Loss, p: float) -> float:
 
 
 def place_of(loss: Loss, at: Any) -> Any:
-    """Parameter at as the loss understands it; None is its default.
-
-    Raises
-    ------
-    UsageError
-        When it is nothing the loss knows.
-    """
+    """Parameter at as the loss understands it; None is its default. Raises UsageError when it is
+    nothing the loss knows."""
     kind, default, _ = PLACE_KINDS[loss.place or ""]
     try:
         return default if at is None else kind.take(at)

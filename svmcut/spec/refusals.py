@@ -126,12 +126,8 @@ def check_free_bias(settings: Settings) -> None:
 
 
 def check_blocks(settings: Settings) -> None:
-    """Refuses what blocks of labels alone have, where labels are not learnt in blocks.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Refuses, with UsageError, what blocks of labels alone have, where labels are not learnt in
+    blocks."""
     names = ("tree", "prune", "label_block", "model_format")
     asked = next((name for name in names if getattr(settings, name) not in (None, False)), None)
     if asked is None:
@@ -145,18 +141,8 @@ def check_blocks(settings: Settings) -> None:
 
 
 def check(settings: Settings) -> list[str]:
-    """Refuses what no data could make right.
-
-    Returns
-    -------
-    list of str
-        Warnings of the originals' parameters that were given and have no effect.
-
-    Raises
-    ------
-    UsageError
-        Names the parameters and the remedy.
-    """
+    """Refuses what no data could make right, with a UsageError that names the parameters and the
+    remedy; returns warnings of the originals' parameters that were given and have no effect."""
     settings = plain(settings)
     if settings.cost is not None and settings.example_cost is not None:
         raise UsageError("{cost} and {example_cost} exclude each other; leave one of them out")
@@ -329,15 +315,8 @@ def _warnings(settings: Settings, loss: Loss) -> list[str]:
 
 
 def check_kept(settings: Settings, asking: str) -> None:
-    """Refuses, as a UsageError, training whose rows have no multipliers that bound an optimum.
-
-    Parameters
-    ----------
-    settings : Settings
-        Checked.
-    asking : str
-        The parameter that asks for them.
-    """
+    """Refuses, as a UsageError, training whose rows have no multipliers that bound an optimum. The
+    settings are checked; `asking` is the parameter that asks for the multipliers."""
     s, what = settings, Parameter(asking)
     if s.labels != TWO_CLASSES or not (s.is_usual if s.has_kernel else s.of_scores):
         sums = (SOLVERS[SMO] if s.has_kernel else SOLVERS[DUAL_CD]).losses or ()

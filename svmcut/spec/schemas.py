@@ -325,16 +325,11 @@ OWN: Check = anything
 
 
 class Kept:
-    """An object with a state.
-
-    Attributes
-    ----------
-    called : str
-        What messages call it.
-    """
+    """An object with a state."""
 
     __slots__ = ()
 
+    #: What messages call it.
     called: ClassVar[str] = "state"
 
     def form(self) -> Form:
@@ -346,12 +341,7 @@ class Kept:
         return state_of(self, self.form())
 
     def restore(self, state: State) -> None:
-        """Goes on from a `state`.
-
-        Raises
-        ------
-        StateError
-        """
+        """Goes on from a `state`; raises StateError."""
         restore(self, self.form(), state, self.called)
 
 
@@ -361,12 +351,8 @@ def state_of(owner: Any, form: Form) -> State:
 
 
 def restore(owner: Any, form: Form, state: State, called: str = "state") -> None:
-    """Sets the attributes of a form, once all of them pass; called: as messages name the state.
-
-    Raises
-    ------
-    StateError
-    """
+    """Sets the attributes of a form, once all of them pass; `called` is the state's name in a
+    StateError."""
     checks = {name.lstrip("_"): check for name, check in form.items()}
     checked(state, fields(**checks), called)
     for name in form:

@@ -31,13 +31,8 @@ from svmcut.spec.trainers import candidates, chosen_solver, reads, serves, train
 
 
 def certifies_tags(settings: Settings) -> bool:
-    """Tell whether parameter certify is for a chain on features, whose model keeps a certificate.
-
-    Raises
-    ------
-    UsageError
-        Where none can be had.
-    """
+    """Tell whether parameter certify is for a chain on features, whose model keeps a certificate;
+    raises UsageError where none can be had."""
     if settings.labels != TAGS or settings.has_kernel:
         return False
     if settings.certify and settings.beam:

@@ -25,13 +25,13 @@ from svmcut.data.labels import (
 )
 from svmcut.scoring.measures import Measures, classification_measures, contingency_table
 from svmcut.spec.entries import CLASSES
+from svmcut.spec.parameters import Settings
 from svmcut.spec.places import loss_marks
 from svmcut.tasks.protocol import words_of
 from svmcut.tasks.row_lines import ClassificationLines, aims_of
 from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:
-    from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 
 

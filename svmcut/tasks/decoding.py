@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 
 from svmcut.base.errors import DataError
 from svmcut.base.messages import Message, escape
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.data.examples import Sequences
+from svmcut.files.output import Output
 from svmcut.models import ChainModel, KernelChainModel
 from svmcut.models.decoding import Lattice
 from svmcut.scoring.chunks import scheme_rules, split_tags
-
-if TYPE_CHECKING:
-    from svmcut.files.output import Output
 
 
 class Decoding(NamedTuple):

@@ -16,6 +16,7 @@ from svmcut.data.examples import MultilabelExamples
 from svmcut.data.label_clusters import MAX_CHILDREN
 from svmcut.data.labels import distinct, label_texts
 from svmcut.files.multilabel import read_multilabel, stream_multilabel
+from svmcut.files.output import Output
 from svmcut.files.predictions import write_label_sets, write_top_labels
 from svmcut.models import LabelDecoder, LabelTreeModel, SparseLabelModel
 from svmcut.models.label_trees import BEAM, LOG_HALF
@@ -35,7 +36,6 @@ from svmcut.tasks.presentation import Presentation
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
 
 if TYPE_CHECKING:
-    from svmcut.files.output import Output
     from svmcut.models import SetModel
 
 

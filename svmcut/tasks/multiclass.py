@@ -15,19 +15,19 @@ from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.data.examples import Examples
 from svmcut.data.labels import distinct, label_text, label_texts, named_labels
+from svmcut.files.output import Output
 from svmcut.files.predictions import write_classes, write_probabilities
 from svmcut.models import JointKernelModel
 from svmcut.scoring.measures import Measures, class_measures
 from svmcut.spec.catalog import SQUARED_DIFFERENCE, measures
 from svmcut.spec.entries import CLASSES
+from svmcut.spec.parameters import Settings
 from svmcut.tasks.presentation import NOT_CALIBRATED, Presentation, align_columns
 from svmcut.tasks.protocol import BLOCK_NUMBERS
 from svmcut.tasks.vectors import RowTask, known_features
 
 if TYPE_CHECKING:
-    from svmcut.files.output import Output
     from svmcut.models import ClassModel
-    from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 
 

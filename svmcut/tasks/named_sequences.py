@@ -14,6 +14,7 @@ from svmcut.base.messages import Message
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.data.examples import Names, Sequences
+from svmcut.files.output import Output
 from svmcut.files.predictions import write_names
 from svmcut.models import ChainModel, KernelChainModel
 from svmcut.scoring.chunks import ChunkCounts, split_tags
@@ -26,7 +27,6 @@ from svmcut.tables.templates import Template
 from svmcut.tasks.sequences import Tagging, Tags
 
 if TYPE_CHECKING:
-    from svmcut.files.output import Output
     from svmcut.training.driver import Driver
 
 

@@ -12,14 +12,14 @@ from svmcut.base.errors import ModelError
 from svmcut.base.messages import Message
 from svmcut.base.typing import TYPE_CHECKING, Any, Protocol
 from svmcut.files.names import input_by_ending
+from svmcut.files.output import Output
 from svmcut.scoring.measures import Measures
 from svmcut.spec.catalog import COLUMNS, INPUTS, NAMED, OF_TAGS, TABLES, TASKS, load, losses
 from svmcut.spec.entries import CLASSES
+from svmcut.spec.parameters import Settings
 from svmcut.tasks.presentation import Presentation
 
 if TYPE_CHECKING:
-    from svmcut.files.output import Output
-    from svmcut.spec.parameters import Settings
     from svmcut.training.driver import Driver
 
 #: Tasks whose labels may be words in LIBSVM's text.

@@ -13,6 +13,7 @@ from svmcut.base.errors import UsageError
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, Self
 from svmcut.data.arrays import vector_examples
 from svmcut.data.examples import Sequences
+from svmcut.files.output import Output
 from svmcut.files.predictions import write_tags
 from svmcut.files.sequences import as_sequences, read_sequences, stream_sequences
 from svmcut.models import ChainModel, KernelChainModel
@@ -24,7 +25,6 @@ from svmcut.tasks.presentation import Presentation, align_columns
 from svmcut.tasks.protocol import BLOCK_NUMBERS, Task
 
 if TYPE_CHECKING:
-    from svmcut.files.output import Output
     from svmcut.training.driver import Driver
 
 

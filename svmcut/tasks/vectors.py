@@ -15,6 +15,7 @@ from svmcut.data.examples import Examples
 from svmcut.data.labels import Labels, classes_of
 from svmcut.files.examples import read_examples, stream_examples
 from svmcut.files.names import is_pattern, list_files
+from svmcut.files.output import Output
 from svmcut.files.predictions import write_labels, write_probabilities, write_scores
 from svmcut.files.remote import is_file
 from svmcut.models.base import drop_columns
@@ -22,7 +23,6 @@ from svmcut.spec.entries import NUMBERS
 from svmcut.tasks.protocol import Task
 
 if TYPE_CHECKING:
-    from svmcut.files.output import Output
     from svmcut.models import ScoringModel
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from svmcut.base.errors import DataError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.data.examples import Examples
 from svmcut.data.folds import take
 from svmcut.data.labels import choose_task, classes_of, distinct, labels_of
@@ -21,9 +21,7 @@ from svmcut.spec.entries import CLASSES, NUMBERS, TWO_CLASSES
 from svmcut.spec.kinds import BALANCED, weights_by_label
 from svmcut.spec.parameters import LARGEST_C, Settings
 from svmcut.spec.refusals import no_sum
-
-if TYPE_CHECKING:
-    from svmcut.tasks.protocol import Task
+from svmcut.tasks.protocol import Task
 
 #: Entries of a matrix that is not copied for rows of weight 0, where they are this part at most.
 MIN_UNCOPIED_ENTRIES, MAX_ZERO_SHARE = 1 << 20, 1 / 8

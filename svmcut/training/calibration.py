@@ -40,28 +40,11 @@ class CalibratedDriver(Driver):
 
     The settings are the same in the parts, which have the choices that were made for all rows; C
     keeps its weight of an example. Machines of the logistic loss on two classes have their own
-    probabilities. Of numbers it is the size of the noise that is fitted.
+    probabilities. For numbers the size of the noise is fitted. `data` is what the plan was made of;
+    labels above 0 are of the positive class, where the task is of two. A checkpoint keeps no
+    machine of a part: a run that goes on trains them again.
 
-    Parameters
-    ----------
-    plan : Plan
-    data : Examples
-        What the plan was made of. Labels above 0 are of the positive class, where the task is of
-        two.
-
-    Attributes
-    ----------
-    held_out : (n,) or (n, K) float64 or None
-        Scores of the rows by machines that did not see them, of the last fit.
-
-    Notes
-    -----
-    A checkpoint keeps no machine of a part: a run that goes on trains them again.
-
-    Raises
-    ------
-    TrainingError
-        For a class of which a part may have no row to train on.
+    Raises TrainingError for a class of which a part may have no row to train on.
     """
 
     def __init__(self, plan: Plan, data: Examples):
@@ -199,13 +182,7 @@ def calibrate_temperature(
     smooth: bool = False,
 ) -> None:
     """Fits the temperature of the model as `fit_temperature` does, and says what its probabilities
-    are worth on the same sequences.
-
-    Raises
-    ------
-    TrainingError
-        For scores that are not finite.
-    """
+    are worth on the same sequences. Raises TrainingError for scores that are not finite."""
     try:
         temperature = fit_temperature(held, tolerance, smooth)
     except ValueError as error:
@@ -222,21 +199,8 @@ def calibrate_temperature(
 
 class CalibratedChains(CalibratedDriver):
     """Trains as a Driver does, then a chain on each of five parts, and fits a temperature to the
-    sequences that these did not see.
-
-    Sequences with a tag that a part lacks are left out there.
-
-    Parameters
-    ----------
-    plan : Plan
-    data : Sequences
-        What the plan was made of.
-
-    Raises
-    ------
-    UsageError
-        For fewer sequences than parts.
-    """
+    sequences that these did not see; sequences with a tag that a part lacks are left out there.
+    Raises UsageError for fewer sequences than parts."""
 
     def __init__(self, plan: Plan, data: Sequences):
         Driver.__init__(self, plan)

@@ -28,12 +28,14 @@ import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import sparse
 from svmcut.base.errors import ModelError, UsageError
 from svmcut.base.messages import Parameter
 from svmcut.base.records import record, replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
+from svmcut.cutting.bundle import CutBundle
 from svmcut.data.labels import distinct
 from svmcut.files.output import KEPT
 from svmcut.formats.rounding import read_back
@@ -42,24 +44,17 @@ from svmcut.risks.free_bias import FreeBias
 from svmcut.risks.weights import total
 from svmcut.solvers.cutting_plane import CuttingPlane
 from svmcut.solvers.protocol import Problem, Progress, Run, Solver, Start, StoppingRule
+from svmcut.spaces.linear import LinearSpace
 from svmcut.spec import schemas
 from svmcut.spec.catalog import KERNELS, PAIRS, SOLVERS
 from svmcut.spec.entries import CLASSES, L2, SETS, TWO_CLASSES
+from svmcut.spec.parameters import Settings
 from svmcut.spec.schemas import OWN, Form, State
 from svmcut.training.gate import BOUNDED, SCORED, Part, Reading, ball_of, sum_rounding
 from svmcut.training.outcome import Outcome
 
-if TYPE_CHECKING:
-    from svmcut.spec.parameters import Settings
+Certify = Callable[[Any, Progress], tuple[float, float]]
 
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.cutting.bundle import CutBundle
-    from svmcut.spaces.linear import LinearSpace
-
-    Certify = Callable[[Any, Progress], tuple[float, float]]
 
 #: Weights of a part of a model that is written and read back where its digits cannot matter.
 MAX_SAMPLED = 1000
@@ -84,16 +79,11 @@ def scaled_bound(offset: float, squared: float, most: float = 1.0) -> float:
 def in_columns(
     values: NDArray, own: NDArray | None, wanted: NDArray | None, width: int
 ) -> NDArray[np.float64]:
-    """Rows of weights, one a feature, in another numbering: (width, ...) float64.
+    """Rows of weights (k, ...), one a feature, in another numbering: (width, ...) float64.
 
-    Parameters
-    ----------
-    values : (k, ...)
-    own : (k,) int or None
-        Increasing features the rows belong to; None for 0 to k - 1.
-    wanted : (width,) int or None
-        Those of the rows that are returned. One of them that has no weight gets 0, and where a
-        weight belongs to none of them, all are nan.
+    `own` (k,) has the increasing features the rows belong to, None for 0 to k - 1; `wanted`
+    (width,) those of the rows that are returned. One of them that has no weight gets 0, and where a
+    weight belongs to none of them, all are nan.
     """
     # the very columns of training, or all
     if own is wanted and len(values) == width and values.dtype == np.float64:
@@ -198,12 +188,7 @@ def part_of_features(model: Any, K: int) -> Part:
 
 def read_back_features(model: Any) -> Any:
     """A model of (d, K) W and constants as a reader gets it; a few weights are text at a time.
-
-    Raises
-    ------
-    ModelError
-        Where float32 does not hold a weight.
-    """
+    Raises ModelError where float32 does not hold a weight."""
     both = np.empty((len(model.W) + 1, model.W.shape[1]))  # as one_below takes them
     W = both[: len(model.W)]
     own, kept = np.ascontiguousarray(model.W).reshape(-1), W.reshape(-1)
@@ -310,18 +295,12 @@ class Certified(Solver):
 
     Where the solver's own numbers meet the rule and the certificate does not, it goes on to a
     closer target, as long as what else makes up the certified gap (the part outside a span, kernel
-    values in float32) leaves room for one.
-
-    Parameters
-    ----------
-    certify : callable or None
-        Primal and dual of the full problem at a Progress of a run; None leaves the solver alone.
-    solver : Solver
-        Cutting planes, or what has a bundle of cuts as they do.
-    """
+    values in float32) leaves room for one."""
 
     run = CertifiedRun
+    #: Primal and dual of the full problem at a Progress of a run; None leaves the solver alone.
     certify: Certify | None
+    #: Cutting planes, or what has a bundle of cuts as they do.
     solver: Solver = CUTS
 
 
@@ -347,16 +326,8 @@ def finish_model(outcome: Outcome, examples: Any, settings: Settings) -> Any:
 
 
 def with_certificate(model: Any, outcome: Outcome, settings: Settings) -> Any:
-    """The model with the gap of its file, the radius and the constant feature, where its training
-    has such a ball.
-
-    Parameters
-    ----------
-    model : Model
-        Of the outcome.
-    settings : Settings
-        Of the run, resolved.
-    """
+    """The model of an outcome with the gap of its file, the radius and the constant feature, where
+    its training has such a ball. `settings` are those of the run, resolved."""
     if not model.has_ball or (model.of_sequences and "certify" not in settings.wishes()):
         return model
     if settings.certify is False or settings.original or not _has_ball(outcome, settings):
@@ -407,15 +378,9 @@ def _has_ball(outcome: Outcome, settings: Settings) -> bool:
 
 
 def check_decidable(settings: Settings, asking: str) -> None:
-    """Refuses, as a UsageError, training whose gap proves no label.
-
-    Parameters
-    ----------
-    settings : Settings
-        As they were given, or resolved, which may say more.
-    asking : str
-        The parameter that asks for labels that are proven.
-    """
+    """Refuses, as a UsageError, training whose gap proves no label. `settings` are as they were
+    given, or resolved, which may say more; `asking` is the parameter that asks for labels that are
+    proven."""
     s, what = settings, Parameter(asking)
     if s.labels not in (TWO_CLASSES, CLASSES) or (s.labels == CLASSES and s.has_kernel):
         raise UsageError(

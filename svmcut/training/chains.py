@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import UsageError
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
+from svmcut.base.typing import Any, ClassVar
 from svmcut.data.examples import Sequences
 from svmcut.models import ChainModel, ChainShape
 from svmcut.risks.chain import (
@@ -43,14 +44,10 @@ from svmcut.training.checks import (
     check_parts,
     checked_weights,
 )
+from svmcut.training.gate import Part
 from svmcut.training.outcome import Objective, Outcome, Units
 from svmcut.training.settings import CUTTING_PLANE, kernel_of
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.training.gate import Part
 
 
 def units_of_structures(settings: Settings, n: int, weights: NDArray | None) -> Units:
@@ -63,17 +60,9 @@ def units_of_structures(settings: Settings, n: int, weights: NDArray | None) -> 
 class Structured(Plan):
     """One stage: cutting planes, or a solver of passes over structures that cutting planes relieve.
 
-    Parameters
-    ----------
-    path, warnings
-        As of Plan.
-    model : StructuredModel
-
-    Notes
-    -----
-    What differs beside the methods here: choose(), the solver that "auto" stands for; cuts(), risk
-    and space of cutting planes, and warm, whether they start from the C before; made(w), the model
-    of weights, and weights(model), the weights of one.
+    A subclass has choose(), the solver that "auto" stands for; cuts(), risk and space of cutting
+    planes, and `warm`, whether they start from the C before; make_model(w), the model of weights,
+    and weights(model), the weights of one.
     """
 
     warm: ClassVar[bool]
@@ -143,14 +132,8 @@ class Structured(Plan):
 
 
 class Chains(Structured):
-    """Chains over the tokens of sequences.
-
-    Raises
-    ------
-    UsageError
-        When a model file could not number its weights.
-    MemoryLimitError
-    """
+    """Chains over the tokens of sequences. Raises UsageError when a model file could not number its
+    weights, and MemoryLimitError."""
 
     warm = True
 

@@ -4,7 +4,6 @@ from."""
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -13,17 +12,13 @@ from numpy.typing import NDArray
 from svmcut.base.errors import DataError, MemoryLimitError, TrainingError, UsageError
 from svmcut.base.messages import Message
 from svmcut.base.resources import describe_shortage
-from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.data.examples import Csr, Examples, MultilabelExamples, Sequences
-from svmcut.formats.rounding import read_back
+from svmcut.base.typing import Any
+from svmcut.data.examples import Examples, MultilabelExamples, Sequences
 from svmcut.models import KernelModel, LinearModel
 from svmcut.models.kernels import Kernel
-from svmcut.risks.weights import boxes, example_weights
+from svmcut.risks.weights import example_weights
 from svmcut.spec.catalog import MARKED, TASKS, losses
 from svmcut.spec.parameters import Settings
-
-if TYPE_CHECKING:
-    from svmcut.solvers.smo import KernelProblem
 
 #: Of a weight in a model file of svm_hmm.
 LARGEST_INDEX = 2**31 - 2
@@ -133,15 +128,11 @@ def check_parts(path: str, parts: int | None, count: int, what: str) -> None:
 def check_counting(
     path: str, numbers: NDArray, lengths: NDArray, option: str, limit_mb: float | None
 ) -> None:
-    """Refuses sequences whose states would not fit when their wrong tags are counted.
+    """Refuses, with MemoryLimitError, sequences whose states would not fit when their wrong tags
+    are counted.
 
-    numbers : (threads,) float64, how many the states of the sequences are that may be in work at
-        once; lengths :
-    (threads,) int64 tokens of these, the longest first; option: what asks for counting.
-
-    Raises
-    ------
-    MemoryLimitError
+    `numbers` (threads,) says how many the states of the sequences are that may be in work at once,
+    `lengths` (threads,) has the tokens of these, the longest first, and `option` asks for counting.
     """
     need = 8e-6 * float(numbers.sum())
     if there := describe_shortage(need, limit_mb):
@@ -224,43 +215,3 @@ def read_initial(settings: Settings, kernel: Kernel | None = None) -> Any:
     if isinstance(model, KernelModel) and kernel is not None and not model.kernel.is_same(kernel):
         raise UsageError("{} of these parameters; {}", what, remedy)
     return model
-
-
-def coefficients(
-    model: KernelModel, X: Csr, columns: NDArray | None, problem: KernelProblem, free_bias: bool
-) -> NDArray[np.float64]:
-    """(n,) those that the rows have in the model, in their boxes, and of sum 0 where the bias is
-    free.
-
-    Equal rows share theirs; of two classes a row takes none of the other class. Rows are compared
-    by the eight digits that a model file has of a feature.
-
-    Parameters
-    ----------
-    X, columns
-        The rows, and the features their columns stand for; None for all.
-    """
-    places: dict[bytes, list[int]] = {}
-    for row, key in enumerate(_keys(X, columns)):
-        places.setdefault(key, []).append(row)
-    two, beta = problem.tube is None, np.zeros(X.n_rows)
-    for key, alpha in zip(_keys(model.support, model.columns), model.alpha.tolist(), strict=True):
-        rows = [row for row in places.get(key, ()) if not two or problem.y[row] * alpha > 0]
-        for row in rows:
-            beta[row] += alpha / len(rows)
-    most = boxes(problem.C, problem.weights)
-    np.clip(beta, -most, most, out=beta)
-    above, below = beta[beta > 0].sum(), -beta[beta < 0].sum()
-    if free_bias and above != below:
-        beta[beta > 0 if above > below else beta < 0] *= min(above, below) / max(above, below)
-    return beta
-
-
-def _keys(X: Csr, columns: NDArray | None) -> list[bytes]:
-    """A key of every row of a matrix, equal for equal rows."""
-    own = X.indices[X.stored] if columns is None else columns[X.indices[X.stored]]
-    values, bounds = read_back(X.data[X.stored]), (X.indptr - X.indptr[0]).tolist()
-    kept = values != 0
-    texts = np.empty(len(values), [("column", np.int64), ("value", np.float32)])
-    texts["column"], texts["value"] = own, values
-    return [texts[a:b][kept[a:b]].tobytes() for a, b in itertools.pairwise(bounds)]

@@ -38,25 +38,12 @@ SAFETY, MAX_GAP_RATIO, MIN_GAP_RATIO = 0.8, 0.5, 1e-3
 
 
 class DecidingDriver(Driver):
-    """Trains as the driver it takes over from, in rounds of smaller gaps, until labels are decided.
+    """Trains as the driver it takes over from, in rounds of smaller gaps, until the labels of a
+    `fraction` in (0, 1] of the rows X are decided; `path` names the rows in messages. The driver is
+    just made, and not to be used any more.
 
-    Parameters
-    ----------
-    driver : Driver
-        Just made; it is not to be used any more.
-    X : Csr
-        (n, d) rows whose labels are to be decided.
-    fraction : float
-        Share of them, in (0, 1].
-    path : str
-        Where they are from, for messages.
-
-    Raises
-    ------
-    UsageError
-        Where no gap proves labels; see svmcut.training.certificate.check_decidable.
-    TrainingError
-        Where there is no row.
+    Raises UsageError where no gap proves labels (svmcut.training.certificate.check_decidable), and
+    TrainingError where there is no row.
     """
 
     def __init__(self, driver: Driver, X: Csr, fraction: float, path: str):

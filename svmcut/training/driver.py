@@ -28,38 +28,21 @@ Cost = float | None
 
 class Driver:
     """Trains by a plan, for one C after the other; where the plan has it so, each solution starts
-    from the last.
-
-    Parameters
-    ----------
-    plan : Plan
-
-    Attributes
-    ----------
-    settings : Settings
-        With every default in its place.
-    warnings : list of str
-        What a user should know of the data.
-    notes : list of str
-        What the log says of it.
-    marks : dict
-        Fields of a model that the task alone knows.
-    counts : dict
-        Keys of the report that it has of the data.
-    warm : (float, Start) or None
-        C of the last fit and what the next one starts from, which may be another driver's on the
-        same data.
-    interrupted : bool
-        Whether Ctrl-C came in a fit, which may have met its target just then.
-    """
+    from the last."""
 
     def __init__(self, plan: Plan):
         self.plan, self.settings, self.warnings = plan, plan.settings, plan.warnings
+        #: What the log says of the data.
         self.notes: list[str] = []
+        #: Fields of a model that the task alone knows.
         self.task_fields: dict[str, Any] = {}
+        #: Keys of the report that it has of the data.
         self.counts: dict[str, Any] = {}
         self._began = time.perf_counter()
+        #: C of the last fit and what the next one starts from, which may be another driver's on the
+        #: same data.
         self.warm: tuple[float, Start] | None = None
+        #: True if Ctrl-C came in a fit, which may have met its target just then.
         self.interrupted = False
 
     @one_blas_thread()
@@ -69,19 +52,10 @@ class Driver:
         """Trains to the stopping rule, a limit or an interrupt; the best model so far is returned
         in every case.
 
-        Parameters
-        ----------
-        cost, example_cost : float or None
-            As in Settings, in place of the ones there.
-        observe : callable
-            Called with every Progress and the objective.
-        state : dict or None
-            What `state` gave in a fit of another driver on the same examples and settings: this fit
-            goes on from there and ends in the same bytes.
-
-        Raises
-        ------
-        UsageError, TrainingError, MemoryLimitError
+        The costs are those of Settings, in place of the ones there; `observe` is called with every
+        Progress and the objective. `state` is what `state` gave in a fit of another driver on the
+        same examples and settings: this fit goes on from there and ends in the same bytes. Raises
+        UsageError, TrainingError and MemoryLimitError.
         """
         plan, began = self.plan, time.perf_counter()
         objective = plan.units.objective(cost, example_cost)
@@ -188,24 +162,12 @@ class Driver:
 @one_blas_thread()
 @timed_part(INIT)
 def make_driver(settings: Settings, data: Any, time_limit: float | None = None) -> Driver:
-    """The driver of the plan that these settings ask for.
+    """The driver of the plan that these settings ask for, on data as the task reads them.
 
-    Parameters
-    ----------
-    settings : Settings
-        Refused as `svmcut.spec.refusals.check` does.
-    data : Examples, Sequences or MultilabelExamples
-        As the task reads them.
-    time_limit : float or None
-        Seconds for all fits in place of those of the settings; 0 where they were over before.
-
-    Raises
-    ------
-    UsageError
-        For a combination of settings no run can honour.
-    DataError, TrainingError
-        For labels or queries the loss cannot use.
-    MemoryLimitError
+    The settings are refused as `svmcut.spec.refusals.check` does. `time_limit` is in seconds for
+    all fits, in place of that of the settings; 0 where they were over before. Raises UsageError for
+    settings that no run can honour, DataError or TrainingError for labels or queries the loss
+    cannot use, and MemoryLimitError.
     """
     check(settings)
     if isinstance(settings.gamma, str):

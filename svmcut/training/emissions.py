@@ -12,25 +12,26 @@ give those a lower bound.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.kernels import KernelRows
 from svmcut.base.errors import MemoryLimitError, UsageError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
 from svmcut.base.resources import planned_memory
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.data.examples import Sequences
 from svmcut.data.labellings import Labellings
 from svmcut.models import ChainShape, KernelChainModel, check_lattice
 from svmcut.risks.chain import ChainRisk, SequenceSum
 from svmcut.risks.sampling import ChainSampler
-from svmcut.solvers.protocol import Problem
+from svmcut.solvers.protocol import Problem, Progress
 from svmcut.solvers.sampled_cuts import SampledCuts
-from svmcut.spaces.kernel import rounding_bound
+from svmcut.spaces.kernel import KernelSpace, rounding_bound
 from svmcut.spaces.kernel_chain import CachedRows, KernelChainSpace
 from svmcut.spec.catalog import AUTO, CUTTING_PLANE, SAMPLED_CUTS, SOLVERS
 from svmcut.spec.parameters import Settings
-from svmcut.training.certificate import Certified, CertifiedRun, scaled_bound
+from svmcut.training.certificate import Certified, CertifiedRun, Certify, scaled_bound
 from svmcut.training.chains import units_of_structures
 from svmcut.training.checks import LARGEST_INDEX, checked_weights
 from svmcut.training.fallback import RELATIVE_TOLERANCE
@@ -39,13 +40,6 @@ from svmcut.training.kernel_plan import kernel_warnings
 from svmcut.training.outcome import FULL, Objective, Outcome, Units
 from svmcut.training.settings import kernel_of
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.solvers.protocol import Progress
-    from svmcut.spaces.kernel import KernelSpace
-    from svmcut.training.certificate import Certify
 
 #: Megabytes that "auto" lets the kernel matrix and the exact cuts take.
 BUDGET = 4000.0
@@ -59,30 +53,14 @@ _ROWS = 256
 
 
 class FunctionsPlan(Plan):
-    """Functions of a kernel that score the labels of tokens, and their transitions, in one stage;
-    exact cuts start from the solution of the C before.
+    """Functions of a kernel that score the labels of tokens, and their transitions of an order, in
+    one stage; exact cuts start from the solution of the C before. `beam` states are kept a token.
 
-    Parameters
-    ----------
-    sequences, settings
-        As the task has them.
-    units : Units
-    order, beam : int
-        Of the transitions, and states kept a token.
-
-    Raises
-    ------
-    UsageError
-        When a model file could not number its weights.
-    MemoryLimitError
-        When what the solver stores does not fit.
-
-    Attributes
-    ----------
-    objects : (str, str)
-        What has a row of scores, and what a column, in the words of messages.
+    Raises UsageError when a model file could not number its weights, and MemoryLimitError when what
+    the solver stores does not fit.
     """
 
+    #: What has a row of scores, and what a column, in the words of messages.
     objects = "tokens", "tags"
 
     def __init__(

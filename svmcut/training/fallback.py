@@ -12,20 +12,19 @@ left alone: their result is proven.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+import numpy as np
+from numpy.typing import NDArray
+
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.risks.protocol import LineRisk
 from svmcut.solvers.protocol import Problem, Progress, constant
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.rows import RowSpace
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Losses = Callable[[NDArray[np.float64]], tuple[float, float]]
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Losses = Callable[[NDArray[np.float64]], tuple[float, float]]
 
 #: A primal above another by no more than this part of it is as good.
 RELATIVE_TOLERANCE = 1e-6

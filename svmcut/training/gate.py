@@ -122,19 +122,12 @@ def judge(
     otherwise: str = "rounding",
     reading: Reading | None = None,
 ) -> Any:
-    """Sets `converged`, `stopped_by` and `primal_of_file` of an Outcome, and returns it.
+    """Sets `converged`, `stopped_by` and `primal_of_file` of an Outcome with the model that will be
+    written and its certificate, and returns it.
 
-    Parameters
-    ----------
-    outcome : Outcome
-        With the model that will be written, and its certificate.
-    rule : StoppingRule
-    stopped_by : str or None
-        What ended the solver before its own rule was met.
-    otherwise : str
-        Why training ended where the certificate misses the rule and nothing ended it before.
-    reading : Reading or None
-        None where the file has every digit, or the caller has set `primal_of_file`.
+    `stopped_by` is what ended the solver before its own rule was met; `otherwise` says why training
+    ended where the certificate misses the rule and nothing ended it before. `reading` is None where
+    the file has every digit, or the caller has set `primal_of_file`.
     """
     if reading is not None:
         _read_back(outcome, rule, reading)

@@ -47,13 +47,8 @@ def room_of(vectors: Vectors, settings: Settings, exact_work: float) -> KernelRo
 
 
 class GivenRoom(KernelRoom):
-    """The kernel values of some examples, which are their features.
-
-    Attributes
-    ----------
-    X : Csr
-        (n, 1): how many rows there are, and nothing of them.
-    """
+    """The kernel values of some examples, which are their features. X (n, 1) has as many rows as
+    they are, and nothing of them."""
 
     def __init__(self, vectors: Vectors, settings: Settings, exact_work: float):
         super().__init__(vectors, settings, exact_work)

@@ -15,40 +15,30 @@ kernel's or below. Its multipliers alpha say of the kernel's minimum P*, for any
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.errors import TrainingError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
+from svmcut.base.typing import Any, ClassVar
+from svmcut.data.examples import Csr, Examples
 from svmcut.models import renumber
 from svmcut.models.fourier import FourierModel, blocks, fourier_features, frequencies
-from svmcut.spaces.subspace import Subspace
+from svmcut.solvers.protocol import StoppingRule
+from svmcut.spaces.subspace import Basis, Subspace
 from svmcut.spec.catalog import FOURIER, SOLVERS
+from svmcut.spec.parameters import Settings
 from svmcut.training.gate import Part, Reading
 from svmcut.training.kernel_plan import KernelPlan, KernelRoom
+from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.span import Span, refuse_features
-from svmcut.training.stage import Stage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Csr, Examples
-    from svmcut.solvers.protocol import StoppingRule
-    from svmcut.spaces.subspace import Basis
-    from svmcut.spec.parameters import Settings
-    from svmcut.training.outcome import Objective, Outcome
-    from svmcut.training.stage import Ended
+from svmcut.training.stage import Ended, Stage
 
 
 class KernelCuts(KernelPlan):
-    """One stage, which starts from the solution of the C before; spanned as of Span.
-
-    Attributes
-    ----------
-    span : Span
-    """
+    """One stage, which starts from the solution of the C before; spanned as of Span."""
 
     def __init__(
         self,
@@ -93,20 +83,13 @@ def _basis_points(room: KernelRoom) -> Csr:
 class Chosen(KernelPlan):
     """Points are chosen, and polished unless the settings or the run say otherwise.
 
-    Attributes
-    ----------
-    key, counts : str
-        What the report calls the first stage, and what it says of it: a part of what was found.
-
-    Notes
-    -----
-    What differs beside the methods here: first(objective), the solver that chooses and its problem;
-    handover(objective, ended), what it chose, as plain values that are all the second stage needs,
-    with the evaluations of kernel values that the room does not know of; check(handed), which
-    refuses any other; bare(objective, handed, ended), the judged outcome where no other stage
-    follows.
+    A subclass has first(objective), the solver that chooses and its problem; handover(objective,
+    ended), what it chose, as plain values that are all the second stage needs, with the evaluations
+    of kernel values that the room does not know of; check(handed), which refuses any other;
+    bare(objective, handed, ended), the judged outcome where no other stage follows.
     """
 
+    #: What the report calls the first stage, and what it says of it: a part of what was found.
     key: ClassVar[str]
     counts: ClassVar[str] = "details"
     check: Callable[[Any], None]

@@ -9,22 +9,26 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.kernels import KernelRows
 from svmcut.base.errors import MemoryLimitError, SvmcutError, TrainingError, UsageError
 from svmcut.base.messages import Message
 from svmcut.base.records import replace
 from svmcut.base.resources import planned_memory
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
-from svmcut.data.examples import Csr
+from svmcut.base.typing import Any, ClassVar
+from svmcut.data.examples import Csr, Examples
 from svmcut.files.output import KEPT
 from svmcut.formats.rounding import change_in_file, model_read_back, read_back_number
 from svmcut.models import KernelModel, LinearModel, renumber
+from svmcut.models.kernels import Kernel
 from svmcut.models.linear_sums import linear_scores
 from svmcut.risks.protocol import ExactLineRisk, SignedRisk
+from svmcut.solvers.protocol import StoppingRule
 from svmcut.spaces.kernel import ROUNDED
+from svmcut.spec.parameters import Settings
 from svmcut.training.certificate import in_columns, is_close, sample_nonzeros, scaled_bound
-from svmcut.training.fallback import RELATIVE_TOLERANCE, best_function, losses_of
+from svmcut.training.fallback import RELATIVE_TOLERANCE, Losses, best_function, losses_of
 from svmcut.training.gate import (
     DIGITS_TOLERANCE,
     DUAL_TOLERANCE,
@@ -38,15 +42,6 @@ from svmcut.training.outcome import Outcome
 from svmcut.training.settings import SMO, kernel_of
 from svmcut.training.stage import Plan
 from svmcut.training.vectors import Vectors
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Examples
-    from svmcut.models.kernels import Kernel
-    from svmcut.solvers.protocol import StoppingRule
-    from svmcut.spec.parameters import Settings
-    from svmcut.training.fallback import Losses
 
 #: Megabytes for stored kernel values and features; half of them for the Gram matrix.
 _MAX_MEGABYTES = 4000.0
@@ -427,22 +422,14 @@ class KernelRoom:
 
 
 class KernelPlan(Plan):
-    """A plan on kernel values of examples.
+    """A plan on kernel values of examples."""
 
-    Attributes
-    ----------
-    exact_work : float
-        As KernelRoom's.
-    weights : bool
-        As of Vectors.
-    room : KernelRoom
-    shared : ((N, N) array, (n,) int64) or None
-        Kernel values of a set and the examples' rows of it, where several plans share them; see
-        KernelProblem.
-    """
-
+    #: As KernelRoom's.
     exact_work: ClassVar[float] = 1e9
+    #: As of Vectors.
     weights: ClassVar[bool] = True
+    #: (N, N) kernel values of a set and the examples' rows of it, where several plans share them;
+    #: see KernelProblem.
     shared: tuple[NDArray, NDArray[np.int64]] | None = None
 
     def __init__(self, examples: Examples, settings: Settings):

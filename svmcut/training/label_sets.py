@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import wide_cd
 from svmcut.base.errors import MemoryLimitError
@@ -43,8 +44,6 @@ from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from svmcut.models import SetModel
 
 
@@ -173,18 +172,9 @@ def should_train_in_blocks(examples: MultilabelExamples, s: Settings) -> bool:
 
 
 class LabelBlockPlan(Plan):
-    """One stage: all labels, block after block.
+    """One stage: all labels, block after block. Raises MemoryLimitError."""
 
-    Attributes
-    ----------
-    crew : callable or None
-        As of LabelLanes.
-
-    Raises
-    ------
-    MemoryLimitError
-    """
-
+    #: As of LabelLanes.
     crew: Any = None
 
     def __init__(self, examples: MultilabelExamples, settings: Settings):

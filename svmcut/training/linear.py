@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.records import replace
 from svmcut.base.resources import planned_memory
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.cutting.bundle import CutBundle
 from svmcut.data.examples import Examples
 from svmcut.files.output import KEPT
@@ -28,11 +30,6 @@ from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.settings import CUTTING_PLANE, kernel_of
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 from svmcut.training.vectors import BoundRows, Vectors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
 #: Weights from which on a pass over the rows is sooner done than writing and reading a model.
 MANY_WEIGHTS = 100_000

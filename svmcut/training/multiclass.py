@@ -16,10 +16,11 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut.base.records import replace
 from svmcut.base.resources import planned_memory
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from svmcut.base.typing import Any, NamedTuple, Protocol
 from svmcut.data.examples import Examples, Sequences
 from svmcut.data.labels import distinct
 from svmcut.models import JointKernelModel, MulticlassModel
@@ -44,7 +45,7 @@ from svmcut.solvers.one_vs_rest import (
     lanes_of,
     waves_of,
 )
-from svmcut.solvers.protocol import Problem, Progress
+from svmcut.solvers.protocol import Problem, Progress, StoppingRule
 from svmcut.spaces.kernel import ClassFunctions
 from svmcut.spaces.kernel_chain import CachedRows
 from svmcut.spaces.structures import LabelSpace
@@ -72,12 +73,6 @@ from svmcut.training.outcome import PERCENT, STOPS, Objective, Outcome, Units, c
 from svmcut.training.settings import SMO_ROWS
 from svmcut.training.stage import Ended, Plan, Stage, make_solver
 from svmcut.training.vectors import BoundRows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.solvers.protocol import StoppingRule
-
 
 #: What svm_multiclass asks of the margin of a wrong class, by rescaling and norm of the slack, and
 #: so its weights: its C is the square of this times that of percent alone.
@@ -145,29 +140,17 @@ def classes_of(examples: Examples, original: bool) -> tuple[NDArray[np.float64],
 
 
 class BoundClasses(BoundRows, Protocol):
-    """Rows of several classes.
+    """Rows of several classes."""
 
-    Attributes
-    ----------
-    names : (K,) float64
-        Of the classes, increasing.
-    apart : bool
-        Whether machines against the rest are trained one by one.
-    """
-
+    #: (K,) float64 Of the classes, increasing.
     names: NDArray[np.float64]
+    #: True if machines against the rest are trained one by one.
     apart: bool
 
 
 class Classes:
-    """Examples of several classes in memory; see BoundClasses.
-
-    Raises
-    ------
-    UsageError
-        When a model file could not number its weights.
-    MemoryLimitError
-    """
+    """Examples of several classes in memory; see BoundClasses. Raises UsageError when a model file
+    could not number its weights, and MemoryLimitError."""
 
     def __init__(self, examples: Examples, settings: Settings):
         self.examples, s, path = examples.validate(), settings, examples.source.path

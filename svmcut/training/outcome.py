@@ -154,84 +154,61 @@ def _no_numbers() -> Any:
 
 @record(frozen=False)
 class Outcome:
-    """A trained model, its certificate and how the run went.
-
-    Attributes
-    ----------
-    model : Model
-    objective : Objective
-    progress : Progress
-        The last one.
-    solver : str
-        The solver that ran.
-    converged : bool
-        Whether the certificate of the model, as its file has it, meets the stopping rule;
-        svmcut.training.gate says so.
-    stopped_by : str or None
-        Where it does not: "limit", "interrupt"; "cap" where the solver had made all the passes it
-        makes; "rounding" where float64 leaves no smaller gap, "float32" where kernel values in
-        single precision do not, "basis" where the span of the basis does not, "file" where the
-        digits of the model file do not; "mistake" where the certificate cannot be. "epochs",
-        "span", "samples", "held-out" and "bounded" where training did what it was asked for, which
-        was no gap of the full problem; "stationary" where there is none, as the kernel need not be
-        definite.
-    norm, longest_cut : float
-        Length of w with the weight of the constant feature, and of the longest cut normal, in the
-        unit of the risk.
-    multipliers : (cuts,) float64
-        Of the final cuts, for C in the unit of the original.
-    seconds : float
-        Of training.
-    warnings : list of str
-        What a user should know of this run; the driver's own `warnings` are those of the data.
-    certificate : (float, float) or None
-        Primal of the model and a dual bound (nan for none) of the full problem, where the solver's
-        own are those of another: the span of a basis, sampled cuts, kernel values in float32.
-    primal_of_file : float or None
-        Primal of the model as it is read back, where the rounding of its file may matter.
-    rounding : float
-        The digits of the file change the primal by at most this, where `primal_of_file` is None.
-    sums : float
-        The rounding of the sums of primal and dual changes their gap by at most this; inf where
-        that is not known.
-    kernel_evaluations : int or None
-    details : dict
-        What else the report says of this solver.
-    apart : (float, float) or None
-        P(w) - D of a dual vector v, and |w - v|, where v is known: a closer ball than that of the
-        gap alone (svmcut.training.certificate).
-    fractions : (n,) float64 or None
-        Multipliers of the rows as parts of C, where they are to be kept.
-    scale : float
-        The model's weights are those of training times this.
-    radii : (M,) float64 or None
-        Of machines that were trained one by one: how far each can be from its own optimum, before
-        the scale and the digits of the file.
-    below : (vector, float) or None
-        The dual vector of the last cuts on features, and its bound; a checkpoint has none.
-    """
+    """A trained model, its certificate and how the run went."""
 
     model: Model | ChainModel
     objective: Objective
+    #: The last one.
     progress: Progress
+    #: The solver that ran.
     solver: str
+    #: Length of w with the weight of the constant feature, and of the longest cut normal, in the
+    #: unit of the risk.
     norm: float = 0.0
     longest_cut: float = 0.0
+    #: (cuts,) float64 Of the final cuts, for C in the unit of the original.
     multipliers: Any = field(default_factory=_no_numbers)
+    #: Of training.
     seconds: float = 0.0
+    #: True if the certificate of the model, as its file has it, meets the stopping rule;
+    #: svmcut.training.gate says so.
     converged: bool = False
+    #: Where it does not: "limit", "interrupt"; "cap" where the solver had made all the passes it
+    #: makes; "rounding" where float64 leaves no smaller gap, "float32" where kernel values in
+    #: single precision do not, "basis" where the span of the basis does not, "file" where the
+    #: digits of the model file do not; "mistake" where the certificate cannot be. "epochs", "span",
+    #: "samples", "held-out" and "bounded" where training did what it was asked for, which was no
+    #: gap of the full problem; "stationary" where there is none, as the kernel need not be
+    #: definite.
     stopped_by: str | None = None
+    #: What a user should know of this run; the driver's own `warnings` are those of the data.
     warnings: list[str] = field(default_factory=list)
+    #: Primal of the model and a dual bound (nan for none) of the full problem, where
+    #: the solver's own are those of another: the span of a basis, sampled cuts, kernel values in
+    #: float32.
     certificate: tuple[float, float] | None = None
+    #: Primal of the model as it is read back, where the rounding of its file may matter.
     primal_of_file: float | None = None
+    #: The digits of the file change the primal by at most this, where `primal_of_file` is None.
     rounding: float = 0.0
+    #: The rounding of the sums of primal and dual changes their gap by at most this; inf where that
+    #: is not known.
     sums: float = math.inf
     kernel_evaluations: int | None = None
+    #: What else the report says of this solver.
     details: dict[str, Any] = field(default_factory=dict)
+    #: P(w) - D of a dual vector v, and |w - v|, where v is known: a closer ball than
+    #: that of the gap alone (svmcut.training.certificate).
     apart: tuple[float, float] | None = None
+    #: (n,) float64 Multipliers of the rows as parts of C, where they are to be kept.
     fractions: Any = None
+    #: The model's weights are those of training times this.
     scale: float = 1.0
+    #: (M,) float64 Of machines that were trained one by one: how far each can be from its own
+    #: optimum, before the scale and the digits of the file.
     radii: Any = None
+    #: The dual vector of the last cuts on features, and its bound; a checkpoint has
+    #: none.
     below: Any = None
 
     def __repr__(self) -> str:
@@ -253,12 +230,7 @@ class Outcome:
         return replace(self, progress=self.progress._replace(solution=Unsaved()), below=None)
 
     def validate(self) -> Outcome:
-        """This, where a checkpoint may hold it.
-
-        Raises
-        ------
-        StateError
-        """
+        """This, where a checkpoint may hold it; raises StateError."""
         from svmcut.spec import schemas
 
         self.model.validate()

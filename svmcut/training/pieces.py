@@ -19,32 +19,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from svmcut.base.errors import UsageError
 from svmcut.base.messages import Message
 from svmcut.base.records import record, replace
-from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from svmcut.base.typing import Any, ClassVar, NamedTuple, Protocol
 from svmcut.solvers.protocol import Progress, Run, Solver, Start
 from svmcut.spec import schemas
 from svmcut.spec.catalog import load, plan_of
+from svmcut.spec.parameters import Settings
 from svmcut.spec.schemas import Form, State
 from svmcut.training.driver import Driver
-from svmcut.training.outcome import Outcome
+from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.stage import Ended, Plan, Stage
 
-if TYPE_CHECKING:
-    from svmcut.spec.parameters import Settings
-    from svmcut.training.outcome import Objective
-
-    Costs = tuple[float | None, float | None]
-    Done = Mapping[int, Outcome]
+Costs = tuple[float | None, float | None]
+Done = Mapping[int, Outcome]
 
 
 class Splits(Protocol):
-    """A plan whose work falls into pieces.
+    """A plan whose work falls into pieces."""
 
-    Attributes
-    ----------
-    splits : bool
-        True; a plan without it is one piece.
-    """
-
+    #: True; a plan without it is one piece.
     splits: bool
 
     def pieces(self, objective: Objective) -> int:
@@ -139,19 +131,8 @@ def _reason_not_to_split(driver: Driver) -> Message | None:
 
 
 def split(driver: Driver, data: Any, hands: Hands) -> None:
-    """Has the pieces of a driver's plan trained by these hands.
-
-    Parameters
-    ----------
-    driver : Driver
-        As make_driver gives it.
-    data
-        What it was made of.
-
-    Raises
-    ------
-    UsageError
-        Where there is one piece alone, or pieces hang on each other.
+    """Has the pieces of a driver's plan trained by these hands; the driver is as make_driver gives
+    it for the data. Raises UsageError where there is one piece alone, or pieces hang on each other.
     """
     if (reason := _reason_not_to_split(driver)) is not None:
         raise UsageError("{}", reason)
@@ -195,12 +176,7 @@ class PiecesProblem(NamedTuple):
 
 
 class PiecesRun(Run):
-    """A step for every piece that is over.
-
-    Attributes
-    ----------
-    done : dict of int to Outcome
-    """
+    """A step for every piece that is over."""
 
     def __init__(self, solver: Pieces, problem: PiecesProblem, start: Start | None):
         super().__init__(solver, problem, start)
@@ -244,18 +220,11 @@ class PiecesRun(Run):
 
 @record
 class Pieces(Solver):
-    """Pieces that are trained by others.
-
-    Parameters
-    ----------
-    hands : Hands
-    work : Work
-    left : callable
-        Gives the seconds that are left, None without a limit.
-    """
+    """Pieces that are trained by others."""
 
     run = PiecesRun
     patience: ClassVar[int | None] = None  # every piece is watched on its own
     hands: Any
     work: Work
+    #: Gives the seconds that are left, None without a limit.
     left: Callable[[], float | None]

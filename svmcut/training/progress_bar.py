@@ -8,16 +8,12 @@ import math
 import os
 import sys
 import time
+from collections.abc import Callable
 
-from svmcut.base.typing import TYPE_CHECKING, Any
-from svmcut.solvers.protocol import count_finished
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from svmcut.solvers.protocol import Progress, StoppingRule
-    from svmcut.spec.parameters import Settings
-    from svmcut.training.outcome import Objective
+from svmcut.base.typing import Any
+from svmcut.solvers.protocol import Progress, StoppingRule, count_finished
+from svmcut.spec.parameters import Settings
+from svmcut.training.outcome import Objective
 
 _REDRAWN_SECONDS = 0.1
 _FRAME = len("training 100%|| ")
@@ -27,14 +23,8 @@ class ProgressBar:
     """A tqdm bar on stderr while a fit runs, and nothing before and after; used as a context once a
     fit.
 
-    Parameters
-    ----------
-    wanted : bool or None
-        None for on a terminal.
-    settings : Settings
-        For the limits; their time counts from now.
-    stop : callable
-        The rule that ends a fit, of its objective.
+    `wanted` None means on a terminal. The limits are those of the settings; their time counts from
+    now. `stop` gives the rule that ends a fit, of its objective.
     """
 
     def __init__(

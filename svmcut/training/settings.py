@@ -93,27 +93,14 @@ def kernel_of(settings: Settings) -> Kernel:
 def choose_kernel_solver(
     solver: str, n: int, exact: bool, free_bias: bool | None = None, definite: bool = True
 ) -> str:
-    """The solver that "auto" stands for with a kernel: exact while n allows it, a subspace beyond.
+    """The solver that "auto" stands for with a kernel on n rows: exact while n allows it, a
+    subspace beyond; another solver is returned as it is.
 
-    Parameters
-    ----------
-    solver : str
-        What was asked for; returned unless it is "auto".
-    n : int
-        Training rows.
-    exact : bool
-        Whether smo trains for the risk.
-    free_bias : bool or None
-        True leaves smo only.
-    definite : bool
-        False leaves smo and a subspace, whose problem is convex where that of all functions need
-        not be.
-
-    Notes
-    -----
-    On a 4x4 checkerboard and on adult the subspace of 500 points certified a gap of 0.3 and 0.7 %
-    in less time than the sampled cuts took to choose their points for the polish, and ended no
-    higher; so the sampled cuts are never chosen.
+    `exact` tells whether smo trains for the risk; a free bias leaves smo only. Where the kernel is
+    not `definite`, smo and a subspace are left, whose problem is convex where that of all functions
+    need not be. On a 4x4 checkerboard and on adult the subspace of 500 points certified a gap of
+    0.3 and 0.7 % in less time than the sampled cuts took to choose their points for the polish, and
+    ended no higher; so the sampled cuts are never chosen.
     """
     if solver != AUTO:
         return solver

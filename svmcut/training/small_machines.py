@@ -58,18 +58,8 @@ def train_small(
     """The machines of these codes, each against the rest, None for those that are not certified
     after MAX_STEPS; and the weights of all, that of the constant feature last.
 
-    Parameters
-    ----------
-    codes : (n,) int
-        Classes of the rows.
-    weights : (n,) float64 or None
-        Of the rows.
-    start : (machines, weights) float64 or None
-        Where they begin.
-
-    Raises
-    ------
-    KeyboardInterrupt, MemoryError
+    `codes` (n,) are the classes of the rows, `weights` (n,) theirs; `start` (machines, weights) is
+    where they begin. Raises KeyboardInterrupt and MemoryError.
     """
     C, gap, bias = settings.example_cost or 0.0, settings.gap or 0.0, settings.bias or 0.0
     shape = len(machines), rows.n_features + bool(bias)

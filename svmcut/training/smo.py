@@ -11,30 +11,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native.smo import EXACT_POINTS
 from svmcut.base.errors import TrainingError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
 from svmcut.data.examples import Csr, Examples
+from svmcut.formats.rounding import read_back
+from svmcut.models import KernelModel
 from svmcut.risks.weights import boxes, total
 from svmcut.solvers.nu import NuProblem, NuSmo
 from svmcut.solvers.protocol import Start, StoppingRule
 from svmcut.solvers.smo import KernelProblem, Smo
 from svmcut.spec.entries import NUMBERS, ONE_CLASS
 from svmcut.spec.parameters import Settings
-from svmcut.training.checks import check_nu, coefficients, read_initial
+from svmcut.training.checks import check_nu, read_initial
 from svmcut.training.gate import Reading, primal_of_file
 from svmcut.training.given import GivenRoom, room_of
 from svmcut.training.kernel_plan import KernelPlan, KernelRoom
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.stage import Ended, Plan, Stage
 from svmcut.training.vectors import Vectors
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class SmoPlan(KernelPlan):
@@ -334,3 +335,38 @@ class NuPlan(KernelPlan):
             return 0.5 * scale**2 * squared - self._mass * rho + losses
 
         return value
+
+
+def coefficients(
+    model: KernelModel, X: Csr, columns: NDArray | None, problem: KernelProblem, free_bias: bool
+) -> NDArray[np.float64]:
+    """(n,) coefficients that the rows X have in the model, in their boxes, and of sum 0 where the
+    bias is free; `columns` has the features their columns stand for, None for all.
+
+    Equal rows share theirs; of two classes a row takes none of the other class. Rows are compared
+    by the eight digits that a model file has of a feature.
+    """
+    places: dict[bytes, list[int]] = {}
+    for row, key in enumerate(_keys(X, columns)):
+        places.setdefault(key, []).append(row)
+    two, beta = problem.tube is None, np.zeros(X.n_rows)
+    for key, alpha in zip(_keys(model.support, model.columns), model.alpha.tolist(), strict=True):
+        rows = [row for row in places.get(key, ()) if not two or problem.y[row] * alpha > 0]
+        for row in rows:
+            beta[row] += alpha / len(rows)
+    most = boxes(problem.C, problem.weights)
+    np.clip(beta, -most, most, out=beta)
+    above, below = beta[beta > 0].sum(), -beta[beta < 0].sum()
+    if free_bias and above != below:
+        beta[beta > 0 if above > below else beta < 0] *= min(above, below) / max(above, below)
+    return beta
+
+
+def _keys(X: Csr, columns: NDArray | None) -> list[bytes]:
+    """A key of every row of a matrix, equal for equal rows."""
+    own = X.indices[X.stored] if columns is None else columns[X.indices[X.stored]]
+    values, bounds = read_back(X.data[X.stored]), (X.indptr - X.indptr[0]).tolist()
+    kept = values != 0
+    texts = np.empty(len(values), [("column", np.int64), ("value", np.float32)])
+    texts["column"], texts["value"] = own, values
+    return [texts[a:b][kept[a:b]].tobytes() for a, b in pairwise(bounds)]

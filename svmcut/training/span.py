@@ -5,42 +5,29 @@ from __future__ import annotations
 
 import math
 
+from numpy.typing import NDArray
+
 from svmcut.base.errors import DataError, MemoryLimitError
-from svmcut.base.typing import TYPE_CHECKING, Any
+from svmcut.base.typing import Any
+from svmcut.data.examples import Csr
 from svmcut.models import KernelModel
 from svmcut.risks.protocol import SignedRisk
-from svmcut.solvers.protocol import Problem
+from svmcut.solvers.protocol import Problem, Progress, Solver, StoppingRule
 from svmcut.spaces.kernel import KernelSpace
-from svmcut.training.certificate import CUTS, Certified
+from svmcut.spaces.subspace import Basis, Subspace
+from svmcut.training.certificate import CUTS, Certified, Certify
 from svmcut.training.gate import STATIONARY
 from svmcut.training.kernel_plan import KernelRoom
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.stage import Ended, Stage
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.examples import Csr
-    from svmcut.solvers.protocol import Progress, Solver, StoppingRule
-    from svmcut.spaces.subspace import Basis, Subspace
-    from svmcut.training.certificate import Certify
-
 
 class Span:
     """Functions of a kernel and training over them, with the certificate of the full problem.
 
-    Parameters
-    ----------
-    room : KernelRoom
-    points : Csr or None
-        What spans the functions; None for all of them.
-    spanned : (Basis, (n, k) array) or None
-        In place of points, a basis and the features of the rows.
-
-    Raises
-    ------
-    MemoryLimitError, DataError
-        When their features do not fit, or all points are zero.
+    `points` span the functions, None for all of them; `spanned` has in their place a basis and the
+    features (n, k) of the rows. Raises MemoryLimitError when their features do not fit, and
+    DataError when all points are zero.
     """
 
     def __init__(

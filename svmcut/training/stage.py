@@ -7,15 +7,12 @@ import math
 
 from svmcut.base.errors import TrainingError
 from svmcut.base.records import fields
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
+from svmcut.base.typing import Any, NamedTuple
 from svmcut.solvers.protocol import Progress, Solver, Start, StoppingRule
 from svmcut.spec import schemas
 from svmcut.spec.catalog import solver_class
-from svmcut.training.outcome import Outcome
-
-if TYPE_CHECKING:
-    from svmcut.spec.parameters import Settings
-    from svmcut.training.outcome import Objective, Units
+from svmcut.spec.parameters import Settings
+from svmcut.training.outcome import Objective, Outcome, Units
 
 
 def make_solver(name: str, settings: Settings, task: str | None = None, **own: Any) -> Any:
@@ -74,19 +71,11 @@ class Plan:
     """A way of training on data that are given, one stage after the other.
 
     A row of the catalog names what makes a plan of (data, settings): what the task reads, and
-    settings as `svmcut.training.settings.resolve_settings` leaves them.
-
-    Attributes
-    ----------
-    path : str
-        Of the data, for messages.
-    units : Units
-    warnings : list of str
-        What a user should know of the data.
-    infinite_message : str
-        What training met where a value is not finite.
+    settings as `svmcut.training.settings.resolve_settings` leaves them. `path` names the data in
+    messages, and `warnings` are what a user should know of them.
     """
 
+    #: What training met where a value is not finite.
     infinite_message = "training met values that are not finite"
 
     def __init__(self, settings: Settings, path: str, units: Units, warnings: list[str]):

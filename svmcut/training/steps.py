@@ -40,12 +40,8 @@ class StepPlan(Chosen):
     """Steps over the points that are not held out.
 
     Training ends after its epochs or with the error on the points held out, and the polish by the
-    stopping rule.
-
-    Raises
-    ------
-    UsageError, TrainingError
-        When nothing is left to train on or to hold out, or a free bias meets one class.
+    stopping rule. Raises UsageError or TrainingError when nothing is left to train on or to hold
+    out, or a free bias meets one class.
     """
 
     key = "stochastic"

@@ -23,13 +23,15 @@ import time
 from collections.abc import Collection
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmcut._native import dual_cd
 from svmcut._native.losses import LOGISTIC
 from svmcut.base.errors import UsageError
 from svmcut.base.records import replace
-from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
-from svmcut.data.changes import row_keys
+from svmcut.base.typing import Any, NamedTuple
+from svmcut.data.changes import Change, row_keys
+from svmcut.data.examples import Csr, Examples
 from svmcut.data.labels import SIGNS, label_text
 from svmcut.models import KernelModel
 from svmcut.models.bounds import decided_labels, reach
@@ -37,27 +39,18 @@ from svmcut.risks.losses import MAX_LOGIT, logits
 from svmcut.risks.protocol import LossRisk
 from svmcut.risks.weights import boxes
 from svmcut.solvers.descent import hinge_cut, squared_norms
-from svmcut.solvers.protocol import Progress, Solution, constant
+from svmcut.solvers.protocol import Progress, Solution, State, constant
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec.catalog import AUTO, TASKS
 from svmcut.spec.entries import DUAL_CD, SMO
+from svmcut.spec.parameters import Settings
 from svmcut.training.certificate import slope_bound
-from svmcut.training.driver import Driver
+from svmcut.training.driver import Cost, Driver, Observe
 from svmcut.training.gate import BOUNDED, sum_rounding
-from svmcut.training.outcome import Outcome
+from svmcut.training.linear import Linear
+from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.settings import kernel_of
 from svmcut.training.smo import SmoPlan
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from svmcut.data.changes import Change
-    from svmcut.data.examples import Csr, Examples
-    from svmcut.solvers.protocol import State
-    from svmcut.spec.parameters import Settings
-    from svmcut.training.driver import Cost, Observe
-    from svmcut.training.linear import Linear
-    from svmcut.training.outcome import Objective
 
 #: Rounds of descent on the added rows; rows added to a kernel machine that have a multiplier before
 #: any training.
@@ -135,15 +128,8 @@ def inherit_parameters(model: Any, where: str, given: Collection[str]) -> dict[s
 
 
 def check_earlier(model: Any, where: str, settings: Settings, labels: Any) -> None:
-    """Refuses, as a UsageError, a model of another problem.
-
-    Parameters
-    ----------
-    settings : Settings
-        Resolved, of the rows there are now.
-    labels : (float, float) or None
-        The classes of these.
-    """
+    """Refuses, as a UsageError, a model of another problem than that of the rows there are now,
+    with their resolved settings and their classes."""
     usual = TASKS[settings.task].loss
     if (model.loss or usual) != settings.loss:
         raise UsageError(
@@ -174,16 +160,10 @@ def check_earlier(model: Any, where: str, settings: Settings, labels: Any) -> No
 
 
 class UpdatingDriver(Driver):
-    """Bounds the optimum of changed rows by what was trained before, and then trains if it is
-    asked to.
+    """Bounds the optimum of changed rows by what was trained before, and then, if `trains` asks for
+    it, trains where the bound does not meet the stopping rule.
 
-    Parameters
-    ----------
-    driver : Driver
-        Of the rows there are now, just made; it is not to be used any more.
-    earlier : Earlier
-    trains : bool
-        Whether it is asked to where the bound does not meet the stopping rule.
+    `driver` is just made, of the rows there are now, and not to be used any more.
     """
 
     def __init__(self, driver: Driver, earlier: Earlier, trains: bool):

@@ -28,28 +28,18 @@ from svmcut.training.outcome import Units, units_of_examples
 
 
 class BoundRows(Protocol):
-    """Rows bound to a risk of weights of their features, wherever they lie: what a plan trains on.
+    """Rows bound to a risk of weights of their features, wherever they lie, for a plan."""
 
-    Attributes
-    ----------
-    examples : Sized
-        The rows, with the number of features of the data; see X.
-    X : Csr, or its n_rows, n_features and nnz
-        On the columns that occur.
-    columns : (d,) int32 or None
-        As Csr.compact gives them.
-    path : str
-    units : Units
-        Summed where the risk is a sum over rows of losses of one score each, or one a class.
-    warnings : list of str
-        What a user should know of the data.
-    """
-
+    #: The rows, with the number of features of the data; see X.
     examples: Any
+    #: On the columns that occur.
     X: Any
+    #: (d,) int32 As Csr.compact gives them.
     columns: Any
     path: str
+    #: Summed where the risk is a sum over rows of losses of one score each, or one a class.
     units: Units
+    #: What a user should know of the data.
     warnings: list[str]
 
     def space(self, cuts: bool) -> Any:
@@ -79,21 +69,11 @@ def units_of_queries(s: Settings, weight: float, pairs: float, queries: int) -> 
 
 
 class Vectors:
-    """Examples with one label each, in memory; see BoundRows. weights: whether there will be
+    """Examples with one label each, in memory; see BoundRows. `weights` tells whether there will be
     vectors of weights.
 
-    Attributes
-    ----------
-    risk : BoundRisk
-    steepness : float
-        No change of all scores by at most d changes the risk by more than this times d; inf where
-        not known.
-
-    Raises
-    ------
-    DataError, TrainingError
-        For labels or queries the loss cannot use.
-    MemoryLimitError
+    Raises DataError or TrainingError for labels or queries the loss cannot use, and
+    MemoryLimitError.
     """
 
     def __init__(self, examples: Examples, settings: Settings, weights: bool = True):
@@ -117,7 +97,10 @@ class Vectors:
         self.free = bool(s.free_bias) and not s.has_kernel
         if self.free:
             bound = FreeBias(bound)
-        self.risk, self.steepness, self.warnings = bound, math.inf, list[str]()
+        self.risk, self.warnings = bound, list[str]()
+        #: No change of all scores by at most d changes the risk by more than this times d; inf
+        #: where that is not known.
+        self.steepness = math.inf
         if ranks:
             v, queries = bound.weights, bound.n_queries
             pairs = bound.n_pairs if v is None else float(v @ bound.pairs_per_query)
