@@ -29,9 +29,9 @@ from l1 import NEAR, RISKS, ours
 from make_board_sets import write
 
 from svmcut.files.examples import read_examples
-from svmcut.originals.libs.kernel_models import train as train_kernel
-from svmcut.originals.libs.linear_machines import TOLERANCES, USUAL_TOLERANCE, Linear
-from svmcut.originals.libs.linear_machines import train as train_linear
+from svmcut.originals.libs.kernel_machines import train as train_kernel
+from svmcut.originals.libs.liblinear_train import TOLERANCES, USUAL_TOLERANCE, Linear
+from svmcut.originals.libs.liblinear_train import train as train_linear
 from svmcut.originals.libs.rows import training_rows
 from svmcut.originals.libs.svm_train import _options as svm_options
 

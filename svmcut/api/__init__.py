@@ -40,8 +40,8 @@ from svmcut.tables.options import (
 from svmcut.tasks.protocol import OF_CLASSES, Task, make_task, names_for_second_file
 from svmcut.tasks.weights import apply_weights
 from svmcut.training.certificate import check_decidable, finish_model
-from svmcut.training.decision_stop import DecidingDriver, check_fraction
 from svmcut.training.driver import Driver
+from svmcut.training.update import DecidingDriver, check_fraction
 
 if TYPE_CHECKING:
     from typing import Unpack

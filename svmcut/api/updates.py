@@ -19,8 +19,14 @@ from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import check_kept, check_names
 from svmcut.spec.typed import Training
 from svmcut.tasks.protocol import Task, names_for_second_file
-from svmcut.training.decision_stop import DecidingDriver, check_fraction
-from svmcut.training.update import Earlier, UpdatingDriver, check_earlier, inherit_parameters
+from svmcut.training.update import (
+    DecidingDriver,
+    Earlier,
+    UpdatingDriver,
+    check_earlier,
+    check_fraction,
+    inherit_parameters,
+)
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of a training run by the options that name them, where its log goes, and a path of C
-trained by several threads.
+"""The files of a training run by the options that name them, where its log goes, its report, and a
+path of C trained by several threads.
 
 A path of C is cut into chains that do not depend on each other, of which all but the first are
 trained ahead. A chain is values of C in the order given, each starting from the solution before;
@@ -24,14 +24,21 @@ from numpy.typing import NDArray
 
 from svmcut._native.interrupt import Cancelled
 from svmcut.base.errors import UsageError
+from svmcut.base.messages import hide_secrets
 from svmcut.base.records import replace
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple, Self
 from svmcut.cli.options import LearnOptions
-from svmcut.files.output import File, check_roles
+from svmcut.files.output import File, check_roles, write_atomically
 from svmcut.selection.grid import CHAIN, Crew
 from svmcut.spec.catalog import COLUMNS, INPUTS
 from svmcut.spec.parameters import Settings
 from svmcut.tasks.protocol import OF_CLASSES
+
+if TYPE_CHECKING:
+    from svmcut.training.driver import Driver
+    from svmcut.training.outcome import Outcome
+
+    Costs = tuple[float | None, float | None]
 
 
 def model_files(options: LearnOptions) -> list[str]:
@@ -112,13 +119,6 @@ def reading_keywords(options: LearnOptions, original: bool) -> dict[str, Any]:
         given["given"] = 0
     words = not original and options.task in OF_CLASSES and options.input == INPUTS[0]
     return given | ({"words": ()} if words else {})
-
-
-if TYPE_CHECKING:
-    from svmcut.training.driver import Driver
-    from svmcut.training.outcome import Outcome
-
-    Costs = tuple[float | None, float | None]
 
 
 class FittedModel(NamedTuple):
@@ -207,3 +207,57 @@ class PathTrainer(Crew):
         with self.change:
             self._finished[place] = fitted
             self.change.notify_all()
+
+
+def write_report(path: str, document: dict[str, Any]) -> None:
+    """Writes one JSON document; what is not finite becomes null. Raises OutputError if the file
+    cannot be written."""
+    text = report_text(document)
+    with write_atomically(path) as output:
+        output.write(text.encode("ascii") + b"\n")
+
+
+def report_text(document: dict[str, Any]) -> str:
+    """JSON of a document; what is not finite becomes null."""
+    import json
+
+    return json.dumps(_finite(without_url_secrets(document)), indent=2, allow_nan=False)
+
+
+def without_url_secrets(document: dict[str, Any]) -> dict[str, Any]:
+    """Copy of a document without secrets in URLs."""
+    return {
+        key: _redact(value) if key in _OF_FILES else value for key, value in document.items()
+    } | {
+        key: [
+            without_url_secrets(item) if isinstance(item, dict) else item for item in document[key]
+        ]
+        for key in ("path",)
+        if key in document
+    }
+
+
+#: Keys whose values name files.
+_OF_FILES = ("options", "model", "file", "warnings", "report", "trace", "data", "run")
+
+
+def _redact(value: Any) -> Any:
+    if isinstance(value, str):
+        return hide_secrets(value)
+    if isinstance(value, dict):
+        return {key: _redact(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_redact(item) for item in value]
+    return value
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if hasattr(value, "item"):
+        return _finite(value.item())
+    return value

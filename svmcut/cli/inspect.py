@@ -15,9 +15,8 @@ from svmcut.base.records import record
 from svmcut.base.resources import usable_cpus
 from svmcut.base.typing import Any
 from svmcut.cli.advice import in_options
-from svmcut.cli.files import redirect_log
+from svmcut.cli.files import redirect_log, report_text, without_url_secrets
 from svmcut.cli.panels import PanelCommand
-from svmcut.cli.report import report_text, without_url_secrets
 from svmcut.cli.score_lines import input_option
 from svmcut.data.labels import label_text
 from svmcut.files.output import File, check_roles, write_atomically

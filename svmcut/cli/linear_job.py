@@ -43,7 +43,7 @@ from svmcut.spec.catalog import AUTO, FORMATS, TASKS, measures
 from svmcut.spec.entries import DUAL_CD, LOGISTIC, SQUARED_HINGE
 from svmcut.spec.parameters import StoppingRule
 from svmcut.spec.places import loss_marks
-from svmcut.tasks.row_lines import TASK, ClassificationLines
+from svmcut.tasks.presentation import TASK, ClassificationLines
 from svmcut.training.gate import Reading, ball_of, judge, sum_rounding
 from svmcut.training.outcome import Outcome, units_of_examples
 from svmcut.training.settings import kernel_of, resolve_settings

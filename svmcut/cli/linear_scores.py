@@ -24,7 +24,7 @@ from svmcut.formats.grammar import LINE_LIMIT, HeaderLines
 from svmcut.formats.seals import split_seal
 from svmcut.scoring.measures import ROUNDING, find_negative_range, two_class_measures
 from svmcut.spec.catalog import FORMATS, MARKED
-from svmcut.tasks.row_lines import TASK, ClassificationLines, aims_of
+from svmcut.tasks.presentation import TASK, ClassificationLines, aims_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

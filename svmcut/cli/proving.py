@@ -138,7 +138,7 @@ def check_deciding(options: LearnOptions) -> None:
 
 def deciding_driver(options: LearnOptions, driver: Driver, examples: Any) -> Driver:
     """Driver that trains until the labels of these examples are decided."""
-    from svmcut.training.decision_stop import DecidingDriver, check_fraction
+    from svmcut.training.update import DecidingDriver, check_fraction
 
     share = check_fraction(options.until_decided, options.fraction)
     return DecidingDriver(driver, examples.X, share, options.until_decided or "")

@@ -20,8 +20,7 @@ from svmcut.base.records import replace
 from svmcut.base.typing import Any, NamedTuple
 from svmcut.cli import advice
 from svmcut.cli.advice import in_options
-from svmcut.cli.files import redirect_log
-from svmcut.cli.report import write_report
+from svmcut.cli.files import redirect_log, write_report
 from svmcut.cli.score_lines import Files, ScoringOptions, check_files, print_lines
 from svmcut.cli.training_report import step
 from svmcut.data.examples import stack_rows

@@ -14,10 +14,9 @@ from svmcut.base.messages import Message, escape, hide_secrets
 from svmcut.base.records import record, replace
 from svmcut.base.resources import usable_cpus
 from svmcut.base.typing import Any, NamedTuple
-from svmcut.cli.files import redirect_log
+from svmcut.cli.files import redirect_log, write_report
 from svmcut.cli.guard import warn
 from svmcut.cli.options import LearnOptions
-from svmcut.cli.report import write_report
 from svmcut.cli.training_report import fact
 from svmcut.files.output import File, check_roles
 from svmcut.formats import read_file, write_model, written_and_read

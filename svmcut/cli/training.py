@@ -24,13 +24,13 @@ from svmcut.cli.files import (
     model_files,
     reading_keywords,
     redirect_log,
+    write_report,
 )
 from svmcut.cli.guard import warn
 from svmcut.cli.hints import add_kind, hints
 from svmcut.cli.option_checks import check, named_by_labels
 from svmcut.cli.options import LearnOptions
 from svmcut.cli.proving import deciding_driver
-from svmcut.cli.report import write_report
 from svmcut.cli.termination import INTERRUPTED, check_signals
 from svmcut.data.examples import Csr
 from svmcut.data.labels import choose_task, distinct, named_labels, number_labels

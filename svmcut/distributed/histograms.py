@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from svmcut.base.errors import DataError
 from svmcut.base.typing import Any
 from svmcut.cutting.bundle import Cut
-from svmcut.cutting.line_search import line_minimum
-from svmcut.cutting.oracle import Point
+from svmcut.cutting.oracle import Point, line_minimum
 from svmcut.data.labels import label_text
 from svmcut.distributed.oracle import TOLERANCE, Carried, PartedLine, PartedOracle, PartedProblem
 from svmcut.distributed.parts import Found, Part, Place, move_scores

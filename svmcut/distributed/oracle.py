@@ -18,8 +18,7 @@ from svmcut._native.losses import TUBE
 from svmcut.base.records import record
 from svmcut.base.typing import Any, ClassVar, NamedTuple
 from svmcut.cutting.bundle import Cut
-from svmcut.cutting.line_search import Products, line_minimum
-from svmcut.cutting.oracle import Point
+from svmcut.cutting.oracle import Point, Products, line_minimum
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.distributed import parts
 from svmcut.distributed.parts import MOST_MOVES, STEPS, Part, Place, most_moves

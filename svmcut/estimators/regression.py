@@ -18,8 +18,8 @@ from svmcut.estimators.base import Trained, intercept, penalties, threads_of, we
 from svmcut.estimators.bases import Intercept, Penalised, RegressorMixin
 from svmcut.models import LinearModel, ScoringModel
 from svmcut.spec.catalog import AUTO, TASKS, losses, solvers
+from svmcut.spec.kinds import respelt
 from svmcut.spec.parameters import Settings
-from svmcut.spec.spellings import respelt
 from svmcut.training.outcome import Outcome
 
 

@@ -27,8 +27,8 @@ from svmcut.scoring.measures import Measures, classification_measures, contingen
 from svmcut.spec.entries import CLASSES
 from svmcut.spec.parameters import Settings
 from svmcut.spec.places import loss_marks
+from svmcut.tasks.presentation import ClassificationLines, aims_of
 from svmcut.tasks.protocol import words_of
-from svmcut.tasks.row_lines import ClassificationLines, aims_of
 from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from svmcut.files.weights import find_queries, read_queries
 from svmcut.risks.ordinal import query_starts
 from svmcut.scoring.measures import Measures, ranking_measures
 from svmcut.spec.parameters import Settings
-from svmcut.tasks.row_lines import RankingLines
+from svmcut.tasks.presentation import RankingLines
 from svmcut.tasks.vectors import Scores, VectorTask, known_features
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from svmcut.data.labels import SIGNS
 from svmcut.scoring.measures import Measures, one_class_measures, regression_measures
 from svmcut.scoring.survival import check_times, survival_measures
 from svmcut.spec.parameters import Settings
-from svmcut.tasks.presentation import Presentation
-from svmcut.tasks.row_lines import NumberLines
+from svmcut.tasks.presentation import NumberLines, Presentation
 from svmcut.tasks.vectors import Scores, VectorTask
 
 if TYPE_CHECKING:

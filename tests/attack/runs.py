@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from svmcut.originals.launchers import LAUNCHERS
+from svmcut.originals.names import LAUNCHERS
 
 CPU_SECONDS = 20
 """What a run may take."""

@@ -8,7 +8,7 @@ import os
 from programs import forked_function
 from recorded import each_family, module_at, pattern_of, subprocess_by
 
-from svmcut.originals.launchers import LAUNCHERS
+from svmcut.originals.names import LAUNCHERS
 
 FAMILIES = ["lin_(?!C|v)", "lin_[Cv]", "err_lin", "svm_(?!b_|v)", "svm_(b_|v)", "err_svm"]
 FAMILIES += ["(err_)?pred|err_model", "(err_)?scale"]

@@ -13,10 +13,10 @@ from programs import call
 from sklearn import linear_model, svm
 
 from svmcut.formats.library_text import read_kernel, read_linear
-from svmcut.originals.launchers import LAUNCHERS
 from svmcut.originals.libs.liblinear_predict import decisions
 from svmcut.originals.libs.rows import read_rows
 from svmcut.originals.libs.svm_predict import Predictor
+from svmcut.originals.names import LAUNCHERS
 
 RNG = np.random.default_rng(7)
 X = np.round(RNG.normal(size=(90, 4)) * (RNG.random((90, 4)) < 0.8), 4)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from svmcut.base.errors import UsageError
-from svmcut.originals.launchers import LAUNCHERS
+from svmcut.originals.names import LAUNCHERS
 from svmcut.originals.perf import (
     PROGRAMS,
     Flag,

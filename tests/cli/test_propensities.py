@@ -14,7 +14,7 @@ from reference import risks as truth
 import svmcut
 from svmcut.base.errors import DataError, TrainingError
 from svmcut.formats import read_model
-from svmcut.originals.launchers import LAUNCHERS
+from svmcut.originals.names import LAUNCHERS
 from svmcut.risks.rankings import PropensityRisk
 
 

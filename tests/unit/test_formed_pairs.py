@@ -6,7 +6,7 @@ import pytest
 
 from svmcut.data.examples import Csr
 from svmcut.models.kernels import Kernel
-from svmcut.originals.svm_light import formed_pairs, pairs
+from svmcut.originals.svm_light import pairs
 from svmcut.risks.ordinal import query_starts
 
 KERNELS = (
@@ -27,7 +27,7 @@ def ranked(rng):
 def formed(ranked, kernel, C):
     X, y, qid = ranked
     start, steps = query_starts(qid, len(y)), []
-    machine = formed_pairs.train(pairs.GradedRows(X, y, start, kernel, C, 1e-3, 1), steps.append)
+    machine = pairs.train_formed(pairs.GradedRows(X, y, start, kernel, C, 1e-3, 1), steps.append)
     found = list(pairs.blocks(X, y, start, kernel))
     i, j, sign = (
         np.concatenate([getattr(block, name) for block in found]) for name in ("i", "j", "sign")
@@ -77,7 +77,7 @@ def test_what_is_almost_no_weight_is_none(rng):
 
 
 def test_more_pairs_than_float64_products(rng, monkeypatch):
-    monkeypatch.setattr(formed_pairs, "_HELD", 1000)
+    monkeypatch.setattr(pairs, "_HELD", 1000)
     X, y = Csr.from_dense(rng.normal(size=(70, 3)).astype(np.float32)), np.arange(70.0) % 7
     machine, high, _ = formed((X, y, np.zeros(70, np.int64)), Kernel("sigmoid", scale=0.1), 0.1)
     assert len(high) > 2000 and machine.gram.dtype == np.float32 and machine.violation <= 1e-4

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from reference import hinge
 
-from svmcut.cutting.line_search import Products, ScoreLine, line_minimum
+from svmcut.cutting.oracle import Products, ScoreLine, line_minimum
 from svmcut.risks.hinge import HingeRisk
 
 

@@ -9,7 +9,7 @@ from svmcut._native.strict import strict_rows
 from svmcut.base.errors import ModelError
 from svmcut.formats.library_text import KernelText, LinearText, read_kernel, read_linear
 from svmcut.originals.libs import predicting, svm_predict
-from svmcut.originals.libs.linear_machines import joint_support
+from svmcut.originals.libs.liblinear_train import joint_support
 from svmcut.originals.libs.rows import Rows, classes_of, folds, take_rows, whole_labels
 from svmcut.originals.libs.svm_predict import Expansion, one_class_probabilities
 from svmcut.originals.libs.words import Refused, integer_of, kind_of, leading_options, real_of

@@ -6,8 +6,7 @@ import pytest
 
 import svmcut
 from svmcut.spec import catalog
-from svmcut.spec.kinds import one_of
-from svmcut.spec.spellings import OTHERS, nearest, respelt
+from svmcut.spec.kinds import OTHERS, nearest, one_of, respelt
 
 
 def known_names():

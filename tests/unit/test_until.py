@@ -12,7 +12,7 @@ from svmcut.spec.parameters import Settings
 from svmcut.spec.refusals import plain
 from svmcut.tasks.protocol import make_task
 from svmcut.training.certificate import with_certificate
-from svmcut.training.decision_stop import DecidingDriver, check_fraction
+from svmcut.training.update import DecidingDriver, check_fraction
 
 MACHINES = {
     "hinge": {},

@@ -22,8 +22,7 @@ from svmcut.formats.library_text import (
     SVM_TYPES,
 )
 from svmcut.originals.libs import predicting
-from svmcut.originals.libs.kernel_machines import Svm
-from svmcut.originals.libs.kernel_models import check_nu, train
+from svmcut.originals.libs.kernel_machines import Svm, check_nu, train
 from svmcut.originals.libs.rows import (
     Rows,
     check_weights,

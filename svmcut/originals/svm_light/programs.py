@@ -23,8 +23,8 @@ from svmcut.files.output import File, check_roles, write_atomically
 from svmcut.files.predictions import write_short_scores
 from svmcut.formats import read_light
 from svmcut.originals.perf import Flag, Grammar, run_original
+from svmcut.originals.svm_light.estimates import LightReport
 from svmcut.originals.svm_light.options import KERNELS, PROGRAMS, check
-from svmcut.originals.svm_light.report import LightReport
 from svmcut.spec.catalog import load
 
 

@@ -18,9 +18,16 @@ from svmcut.cli.termination import check_signals
 from svmcut.cli.training_report import out
 from svmcut.originals.svm_light import estimates
 from svmcut.originals.svm_light.estimates import Candidates, acquit
-from svmcut.originals.svm_light.formed_pairs import MOST, MOST_INDEFINITE
-from svmcut.originals.svm_light.formed_pairs import train as train_formed
-from svmcut.originals.svm_light.pairs import GradedRows, PairMachine, alphas, blocks, train
+from svmcut.originals.svm_light.pairs import (
+    MOST,
+    MOST_INDEFINITE,
+    GradedRows,
+    PairMachine,
+    alphas,
+    blocks,
+    train,
+    train_formed,
+)
 from svmcut.originals.svm_light.run import LOOSEST, LightRun
 from svmcut.risks.ordinal import OrdinalRisk, query_starts
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Common parts of the modes of svm_learn: the examples, the kernel, C, the lines of the report, the
-files."""
+"""Common parts of the modes of svm_learn: the examples, the kernel, C, the report, the
+files.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ from svmcut.formats import write_light
 from svmcut.models import KernelModel
 from svmcut.models.kernels import Kernel
 from svmcut.originals.svm_light import estimates
+from svmcut.originals.svm_light.estimates import LightReport
 from svmcut.originals.svm_light.machines import PARTS, MachineProblem, Spent
 from svmcut.originals.svm_light.options import KERNELS
-from svmcut.originals.svm_light.report import LightReport
 from svmcut.risks.weights import example_weights
 
 #: Megabytes of kernel rows at least.
