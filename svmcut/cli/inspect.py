@@ -39,6 +39,7 @@ Examples:
   svmcut inspect model --report learn.json               with its certificate
   svmcut inspect model --data test.dat --json | jq .data.measures
   svmcut inspect model --data test.dat --trace trace --html model.html
+  svmcut inspect model --data test.csv --report learn.json --card README.md
 """
 
 ROWS = (
@@ -99,6 +100,14 @@ ROWS = (
         default="none",
         kind=PATH,
     ),
+    Option(
+        "card",
+        ("--card",),
+        OUTPUT,
+        "Write a model card in Markdown; --data adds measures, --report the command line.",
+        default="none",
+        kind=PATH,
+    ),
 )
 
 
@@ -139,6 +148,7 @@ class InspectionOptions:
     top: int = 10
     json: bool = False
     html: str | None = None
+    card: str | None = None
 
 
 # a model may have scores beyond float64
@@ -161,7 +171,25 @@ def run_inspection(model: str, options: InspectionOptions) -> list[str]:
 
             with write_atomically(options.html) as output:
                 output.write(page(document).encode())
+        if options.card is not None:
+            from svmcut.inspection.card import card
+
+            with write_atomically(options.card) as output:
+                output.write(card(document | _origin(model, options)).encode())
     return warnings
+
+
+def _origin(model: str, options: InspectionOptions) -> dict[str, Any]:
+    """Entries of a card: the columns of the model, and the command line in a report of learn."""
+    scorer = read_file(model, zero_based=options.zero_based).model
+    entries: dict[str, Any] = {}
+    if scorer.table is not None and scorer.table.columns:
+        entries["columns"] = scorer.table.document()
+    if options.report is not None:
+        from svmcut.cli.options import command_line
+
+        entries["command_line"] = command_line(jsons.loads(_read_bytes(options.report).decode()))
+    return entries
 
 
 def check_files(model: str, options: InspectionOptions) -> list[File]:
@@ -171,7 +199,8 @@ def check_files(model: str, options: InspectionOptions) -> list[File]:
         f"--{name}": getattr(options, name) for name in ("names", "report", "trace", "data")
     }
     inputs = [File(name, path) for name, path in paths.items() if path is not None]
-    outputs = [] if options.html is None else [File("--html", options.html)]
+    written = {"--html": options.html, "--card": options.card}
+    outputs = [File(name, path) for name, path in written.items() if path is not None]
     check_roles(inputs, outputs)
     if options.input is not None and options.data is None:
         raise UsageError("--input is the text of --data; leave it out")

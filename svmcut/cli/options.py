@@ -7,6 +7,7 @@ An option of the command line alone is a field of LearnOptions; all others are p
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from functools import cache
 
@@ -82,6 +83,7 @@ from svmcut.spec.task_refusals import OF_TASKS, STEERING
 from svmcut.spec.trainers import chosen_solver
 from svmcut.tables.options import (
     COLUMN_OPTIONS,
+    TABLE_DEFAULTS,
     TABLE_OPTIONS,
     TOKEN_OPTIONS,
     TableOptions,
@@ -523,3 +525,26 @@ def collected(command: str | None, words: Sequence[str], values: dict[str, Any])
             grid["gamma"] = tuple(Typed(text, GAMMAS[0]) for text in AROUND_SCALE)
         return replace(taken, **grid)
     return taken
+
+
+#: What changes no model.
+_PRINTED = {"report", "trace", "alphas", "format", "verbosity", "progress", "threads", "checkpoint"}
+
+
+def command_line(report: dict[str, Any]) -> str:
+    """The command line of a run of learn, from its report, without what it prints."""
+    given = report["options"]
+    defaults = {item.name: item.default for item in fields(LearnOptions)} | TABLE_DEFAULTS
+    words = ["svmcut", given["command"], given["example_file"], given["model_file"]]
+    for row in ROWS:
+        value, known = given.get(row.field), defaults.get(row.field)
+        known = [*known] if isinstance(known, tuple) else known
+        if row.field in _PRINTED or row.inert or value is None or value == known:
+            continue
+        if row.kind is FLAG:
+            words.append(row.full if value else f"--no-{row.full.removeprefix('--')}")
+            continue
+        text = {True: "on", False: "off"}.get(value) if isinstance(value, bool) else None
+        joined = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        words += [row.full, text or joined]
+    return " ".join(map(shlex.quote, words))
