@@ -211,9 +211,10 @@ class _Header:
         kernel, vectors, norms = machines.kernel, machines.rows(), machines.norms()
         starts = itertools.accumulate((len(values) for _, values in vectors), initial=0)
         indices = [str(j) for own, _ in vectors for j in own]
+        values = [f"{value:.9g}" for _, own in vectors for value in own]  # nine name a float32
         yield self._array("int", "starts", [*map(str, starts)])
         yield self._array("int", "indices", indices or ["0"])
-        yield self._array("float", "values", [real(v) for _, own in vectors for v in own] or ["0"])
+        yield self._array("float", "values", values or ["0"])
         yield self._array("int", "machines", [*map(str, machines.starts)])
         yield self._array("int", "places", [*map(str, machines.places)] or ["0"])
         yield self._array("double", "alpha", [*map(real, machines.alpha)] or ["0"])

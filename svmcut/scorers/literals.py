@@ -43,14 +43,12 @@ def real(value: Any) -> str:
 
 
 def wrap(words: Iterable[str], indent: str = "    ", width: int = 100) -> str:
-    """Words with commas between and behind, in lines of about this width."""
-    lines, line = [], indent
-    for word in words:
-        if len(line) + len(word) > width and line != indent:
-            lines.append(line.rstrip())
-            line = indent
-        line += f"{word}, "
-    return "\n".join([*lines, line.rstrip()])
+    """Words with commas between and behind, in lines of so many that the longest word would leave
+    within this width."""
+    words = [*words]
+    step = max(1, (width - len(indent)) // (max(map(len, words), default=0) + 2))
+    lines = (words[at : at + step] for at in range(0, len(words), step))
+    return "\n".join(f"{indent}{', '.join(line)}," for line in lines)
 
 
 def identifiers(names: Sequence[str]) -> list[str]:
