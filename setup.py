@@ -45,6 +45,17 @@ if SANITIZE:
     LINK += sanitize
 
 
+COMPILERS = (
+    "svmcut needs a C++17 compiler (g++ 9 or clang++ 10 and later); none was found. Install one:\n"
+    "  Debian, Ubuntu   apt-get install g++\n"
+    "  Fedora, RHEL     dnf install gcc-c++\n"
+    "  Alpine           apk add g++\n"
+    "  macOS            xcode-select --install\n"
+    "  conda            conda install cxx-compiler\n"
+    "or name yours: CXX=/path/to/c++ pip install ."
+)
+
+
 def fail(message):
     """Ends the build: an installation that lacks extensions would succeed and could not train."""
     sys.exit(
@@ -155,6 +166,8 @@ class BuildExt(build_ext):
         self.compiler._compile = in_turns(self.compiler._compile, self.parallel or CORES, files)
         if not stale:
             return
+        if not shutil.which(self.compiler.compiler_cxx[0]):
+            sys.exit(COMPILERS)
         stale.sort(key=lambda each: -len(each.sources))
         with ThreadPoolExecutor(1 + len(stale)) as pool:
             libraries = pool.submit(self.run_command, "build_clib")

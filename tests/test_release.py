@@ -255,3 +255,11 @@ def test_the_least_versions_install_together_and_run_the_demo(wheel, tmp_path):
     check_demo(demo_of(source, tmp_path, "--only-binary", ":all:", made, *least))
     frozen = run(tmp_path / "empty" / "bin" / "python", "-m", "pip", "freeze", cwd=tmp_path)
     assert "numpy==2.0" in frozen
+
+
+@pytest.mark.slow
+def test_a_build_without_a_compiler_names_what_to_install(tmp_path):
+    environment = {**os.environ, "CXX": str(tmp_path / "none")}
+    command = [sys.executable, "setup.py", "build_ext", "--build-lib", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+    assert done.returncode and "apt-get install g++" in done.stderr
