@@ -11,7 +11,7 @@ import inspect
 import numbers
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,9 +146,16 @@ _KINDS: dict[str, tuple[Any, str]] = {
 }
 
 
+@functools.cache
+def _parameters_of(kind: Any) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a class of estimators."""
+    return inspect.signature(kind).parameters
+
+
 def _check_kinds(estimator: Any) -> None:
     """Refuses texts and the like in the place of flags and numbers."""
-    defaults = inspect.signature(type(estimator)).parameters
+    own: Any = type(estimator)
+    defaults = _parameters_of(own)
     for name, (kind, expected) in _KINDS.items():
         if name not in defaults or (
             (value := getattr(estimator, name)) is None and defaults[name].default is None

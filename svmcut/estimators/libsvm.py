@@ -263,14 +263,14 @@ class SVC(Attributes, KernelSVM):
         # of the classes whose rows weigh anything
         self.class_weight_ = self._factors[np.isin(self._every_class, self.classes_)]
         del self._factors, self._every_class
-        first, second = np.triu_indices(K, 1)
-        starts, rows, _ = rows_of_machines(codes, pairs_of(K), True)
-        machines = np.repeat(np.arange(len(first)), np.diff(starts))
-        machines, rows = (
-            machines[: len(beta)],
-            rows[: len(beta)],
-        )  # fewer where training was stopped
-        machines, rows, beta = machines[beta != 0], rows[beta != 0], beta[beta != 0]
+        pairs = np.array(pairs_of(K))
+        first, second = pairs[:, 0], pairs[:, 1]
+        rows, machines = np.arange(len(codes)), np.zeros(len(codes), np.intp)
+        if K > 2:
+            starts, rows, _ = rows_of_machines(codes, pairs_of(K), True)
+            machines = np.repeat(np.arange(len(pairs)), np.diff(starts))
+        used = np.flatnonzero(beta)  # of fewer rows where training was stopped
+        machines, rows, beta = machines[used], rows[used], beta[used]
         support = np.unique(rows)
         support = support[np.argsort(codes[support], kind="stable")]
         places = np.zeros(len(codes), np.intp)

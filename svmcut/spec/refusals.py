@@ -8,6 +8,7 @@ library only.
 from __future__ import annotations
 
 import reprlib
+from _weakref import ref
 
 from svmcut.base.errors import UsageError
 from svmcut.base.messages import Message, Parameter
@@ -142,7 +143,20 @@ def check_blocks(settings: Settings) -> None:
 def check(settings: Settings) -> list[str]:
     """Refuses what no data could make right, with a UsageError that names the parameters and the
     remedy; returns warnings of the originals' parameters that were given and have no effect."""
-    settings = plain(settings)
+    global _last
+    if _last is not None and _last[0]() is settings:
+        return [*_last[1]]
+    warnings = _check(plain(settings))
+    _last = ref(settings), warnings
+    return [*warnings]
+
+
+#: The settings that passed last, which a small fit has checked more than once, and their warnings.
+_last: tuple[ref[Settings], list[str]] | None = None
+
+
+def _check(settings: Settings) -> list[str]:
+    """Return the warnings of plain settings; see check."""
     if settings.cost is not None and settings.example_cost is not None:
         raise UsageError("{cost} and {example_cost} exclude each other; leave one of them out")
     loss, task = _loss(settings), TASKS[settings.task]

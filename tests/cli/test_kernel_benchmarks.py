@@ -179,3 +179,14 @@ def test_with_all_points_a_subspace_has_the_exact_objective(tmp_path):
     if "Nystroem" in objectives:
         assert objectives["Nystroem"] == pytest.approx(exact, rel=0.02)
         assert any("LinearSVC converged" in line for line in lines)
+
+
+@pytest.mark.slow
+def test_kernel_machines_are_timed_beside_others(tmp_path):
+    head, _, line = benchmark(tmp_path, "kernel_beside.py", "--rounds", 1, "--only", "500 x 10")
+    names, values = ([cell.strip() for cell in text.split("|")[1:-1]] for text in (head, line))
+    row = dict(zip(names, values, strict=True))
+    assert float(row["svmcut"]) > 0 and float(row["scikit-learn"]) > 0
+    ratio = float(row["svmcut"]) / float(row["scikit-learn"])
+    assert float(row["of scikit-learn"]) == pytest.approx(ratio, rel=0.02)
+    assert not row["before"] and not row["svm-train"]
