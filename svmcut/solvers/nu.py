@@ -113,13 +113,13 @@ class NuProblem:
         return 0.5 * float(beta @ (self.y + v))
 
     def best(self, K: NDArray[np.float64], free_bias: bool) -> NDArray[np.float64] | None:
-        """Return beta of the greatest D, as near as rounding allows."""
-        from svmcut.qp.box import maximise_in_box
+        """Return beta of the greatest D, as near as rounding allows; K as of KernelProblem."""
+        from svmcut.qp.box import maximise_in_box, signed_values
 
         top = np.array(np.broadcast_to(boxes(self.C, self.weights), len(self.y)))
         masses = [(side, self.C * mass) for side, mass in zip((1.0, -1.0), self.masses) if mass > 0]
         sums = np.array([self.sides == side for side, _ in masses], np.float64)
-        Q = self.sides * K * self.sides[:, None]
+        Q = signed_values(K, self.sides)
         x = maximise_in_box(
             Q, self.sides * self.y, top, sums, np.array([mass for _, mass in masses])
         )

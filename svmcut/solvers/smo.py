@@ -74,6 +74,8 @@ HASTY, HASTY_PER_POINT, NOTHING, ROUGH = 20_000, 5, 1e-7, 1e-3
 PROBED = 250
 #: Most points whose dual is solved as a whole, and the steps after which it is.
 MAX_WHOLE_ROWS, CRAWL = 600, 200_000
+#: Rows times the square of their columns up to which that is done for more rows of a linear kernel.
+MAX_COLUMN_WORK = 2e8
 
 
 @record
@@ -124,20 +126,21 @@ class KernelProblem:
         value = 0.5 * float(beta @ (self.y + v))
         return value - self.tube * float(np.abs(beta).sum()) if self.tube else value
 
-    def best(self, K: NDArray[np.float64], free_bias: bool) -> NDArray[np.float64] | None:
+    def best(self, K: Any, free_bias: bool) -> NDArray[np.float64] | None:
         """Return beta of the greatest D, as near as rounding allows; None where only 0 has sum
-        0."""
-        from svmcut.qp.box import maximise_in_box
+        0. K is (n, n), or (n, d) rows whose products it is."""
+        from svmcut.qp.box import maximise_in_box, signed_values
 
         top = np.array(np.broadcast_to(boxes(self.C, self.weights), len(self.y)))
         if self.tube is None:
             signs, r = np.sign(self.y), np.ones(len(self.y))
         else:  # a rise and a fall of each row
             signs = np.repeat([1.0, -1.0], len(self.y))
-            r, top, K = signs * np.tile(self.y, 2) - self.tube, np.tile(top, 2), np.tile(K, (2, 2))
+            r, top = signs * np.tile(self.y, 2) - self.tube, np.tile(top, 2)
+            K = np.tile(K, (2, 2 if K.shape[0] == K.shape[1] else 1))
         if free_bias and abs(signs.sum()) == len(signs):
             return None
-        x = maximise_in_box(signs * K * signs[:, None], r, top, signs if free_bias else None)
+        x = maximise_in_box(signed_values(K, signs), r, top, signs if free_bias else None)
         beta, n = signs * x, len(self.y)
         return beta if self.tube is None else beta[:n] + beta[n:]
 
@@ -159,6 +162,12 @@ def residual(problem: Any, beta: NDArray[np.float64], threads: int) -> NDArray[n
         return problem.y - product
     rows, exact = KernelRows(problem.X, problem.kernel, threads), len(beta) <= EXACT_POINTS
     return problem.y - rows.accumulate_foreign(problem.X.take(points), beta[points], exact=exact)
+
+
+def has_few_columns(problem: Any) -> bool:
+    """Return whether K of a KernelProblem or NuProblem is a product of rows of few columns."""
+    n, d = problem.X.n_rows, problem.X.n_features
+    return not problem.given and problem.kernel.is_linear and n * d * d <= MAX_COLUMN_WORK
 
 
 def values(problem: Any, threads: int) -> NDArray[np.float64]:
@@ -388,17 +397,22 @@ class SmoRun(Run):
         smaller; None where it is not solved."""
         run, problem = self._native, self._problem
         few = len(problem.y) <= MAX_WHOLE_ROWS and (problem.given or problem.kernel.is_definite)
-        if self._is_vain or not few:
+        is_narrow = not few and has_few_columns(problem)
+        if self._is_vain or not (few or is_narrow):
             return None
         run.make_whole()
         before, state = self._refresh(), run.state()
         began = time.perf_counter()
-        K = values(problem, self._solver.threads)
+        if is_narrow:
+            K: Any = problem.X.to_dense().astype(np.float64)
+        else:
+            K = values(problem, self._solver.threads)
         beta = problem.best(K, self._solver.free_bias) if np.isfinite(K).all() else None
         if beta is not None:
-            known = 0 if problem.shared else K.size
+            known = 0 if problem.shared or is_narrow else K.size
             counts = run.iterations, run.evaluations + known
-            run.restore(self._solver.native_state(problem, beta, problem.y - K @ beta, counts))
+            v = problem.y - (K @ (K.T @ beta) if is_narrow else K @ beta)
+            run.restore(self._solver.native_state(problem, beta, v, counts))
             run.make_whole()
             if not self._standing().gap < before.gap:
                 self._is_vain = True

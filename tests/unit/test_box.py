@@ -155,18 +155,23 @@ def crawling(task):
     return X, y
 
 
+@pytest.mark.parametrize("by_columns", [False, True])
 @pytest.mark.parametrize("task", [None, "regression"])
 @pytest.mark.parametrize("free_bias", [False, True])
-def test_steps_that_crawl_end_at_the_optimum(task, free_bias, monkeypatch):
+def test_steps_that_crawl_end_at_the_optimum(task, free_bias, by_columns, monkeypatch):
     X, y = crawling(task)
     how = {"kernel": "linear", "solver": "smo", "free_bias": free_bias, "example_cost": 30.0}
     how |= {"gap": 1e-6, "time_limit": 20} | ({} if task is None else {"task": task, "tube": 0.1})
     monkeypatch.setattr(smo, "TRUSTED", 50_000)
     monkeypatch.setattr(smo, "CRAWL", 50_000)
     monkeypatch.setattr(smo, "MAX_WHOLE_ROWS", len(y) - 1)
+    monkeypatch.setattr(smo, "MAX_COLUMN_WORK", 0)
     before = svmcut.train((X, y), max_iterations=150_000, **how)
     assert not before.converged and before.gap > 1e-3 * before.primal
-    monkeypatch.setattr(smo, "MAX_WHOLE_ROWS", len(y))
+    if by_columns:
+        monkeypatch.setattr(smo, "MAX_COLUMN_WORK", X.size * X.shape[1])
+    else:
+        monkeypatch.setattr(smo, "MAX_WHOLE_ROWS", len(y))
     after = svmcut.train((X, y), **how)
     assert after.converged and after.progress.iteration < 150_000
     model, A = after.model, X.astype(np.float64)
@@ -181,3 +186,36 @@ def test_one_class_alone_is_left_to_the_steps():
     X, _ = crawling(None)
     K = smo.KernelProblem(svmcut.data.examples.Csr.from_dense(X), np.ones(len(X)), None, 1.0)
     assert K.best(X @ X.T.astype(np.float64), free_bias=True) is None
+
+
+@pytest.mark.parametrize("kind", [None, "one sum", "two sums"])
+def test_a_narrow_product_has_the_optimum_of_its_matrix(kind):
+    rng = np.random.default_rng(12)
+    for _ in range(4):
+        n, signs = 30, np.where(np.arange(30) % 2, 1.0, -1.0)
+        B = rng.normal(size=(n, 3)) * 10 ** rng.uniform(-2, 2, 3)
+        top = 10 ** rng.uniform(-3, 3) * rng.uniform(0.5, 2, n)
+        A, m = None, None
+        if kind == "one sum":
+            A = signs
+        elif kind == "two sums":
+            A = np.array([signs > 0, signs < 0], float)
+            m = 0.3 * A @ top
+        Q, r = signs * (B @ B.T) * signs[:, None], np.ones(n)
+        ways = [
+            box.maximise_in_box(each, r, top, A, m) for each in (Q, box.signed_values(B, signs))
+        ]
+        dense, narrow = (value(Q, r, x) for x in ways)
+        assert narrow == pytest.approx(dense, rel=1e-7)
+        assert (ways[1] >= 0).all() and (ways[1] <= top).all()
+
+
+def test_the_level_of_many_points_is_the_best_of_all():
+    rng = np.random.default_rng(13)
+    for _ in range(50):
+        n = rng.integers(2, 12)
+        s, top, own = rng.choice([-1.0, 1.0], n), rng.uniform(0.1, 2, n), rng.normal(size=n)
+        x, levels = top * rng.random(n), own * s
+        slopes = own - np.append(levels, box._best_level(levels, s, top, x))[:, None] * s
+        gaps = np.maximum(slopes, 0) @ top - slopes @ x
+        assert gaps[-1] <= gaps.min() + 1e-12
