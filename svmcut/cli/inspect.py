@@ -22,7 +22,7 @@ from svmcut.data.labels import label_text
 from svmcut.files.output import File, check_roles, write_atomically
 from svmcut.files.text import BLOCK_BYTES, open_text
 from svmcut.formats import read_file
-from svmcut.inspection.facts import curves, distribution, facts
+from svmcut.inspection.text import curves, distribution, facts
 from svmcut.scoring.probabilities import ProbabilityLosses, Reliability
 from svmcut.spec.catalog import INPUTS, TASKS
 from svmcut.spec.entries import GRADES, NUMBERS, TAGS, TWO_CLASSES

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Common parts of estimators: settings of their parameters, runs of the driver, the certificate,
-and the names that a saved model keeps."""
+"""Common parts of estimators: scikit-learn's classes, shared parameters, settings, runs of the
+driver, the certificate, and the names that a saved model keeps.
+
+Parameters with their defaults are fields of dataclasses: scikit-learn, editors and type checkers
+read them from the signature. All go by keyword but those with kw_only=False; a parameter of a
+parent that a class does not offer has init=False.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +13,12 @@ import contextlib
 import functools
 import hashlib
 import inspect
+import math
 import numbers
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +36,9 @@ from svmcut.data.arrays import as_rows, check_columns, check_sparse, to_weights
 from svmcut.data.examples import Csr, Examples
 from svmcut.data.offset_features import offset_warnings
 from svmcut.data.precomputed import number_rows
-from svmcut.estimators.bases import BaseEstimator, Running
 from svmcut.formats import write_model
-from svmcut.spec.catalog import INPUTS, MULTICLASS
-from svmcut.spec.entries import ELASTIC_NET
+from svmcut.spec.catalog import AUTO, INPUTS, MULTICLASS, solvers
+from svmcut.spec.entries import ELASTIC_NET, L2
 from svmcut.spec.parameters import LARGEST_C, Settings
 from svmcut.spec.places import loss_marks
 from svmcut.spec.refusals import check, plain
@@ -44,6 +50,109 @@ from svmcut.training.driver import Driver
 from svmcut.training.gate import ENDS, in_memory
 from svmcut.training.outcome import Outcome
 from svmcut.training.progress_bar import ProgressBar
+
+# mypy finds no types in scikit-learn, and lets a class of unknown parents have any attribute. It
+# alone reads here what these parents offer, and so finds slips in users' scripts.
+MYPY = False  # but to mypy
+if MYPY:
+
+    class BaseEstimator:
+        n_features_in_: int
+        feature_names_in_: NDArray
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+        def get_metadata_routing(self) -> Any: ...
+        def set_fit_request(self, **routed: Any) -> Self: ...
+        def set_score_request(self, **routed: Any) -> Self: ...
+        def __sklearn_tags__(self) -> Any: ...
+        def __getstate__(self) -> Any: ...
+
+    class ClassifierMixin:
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
+
+    class RegressorMixin(ClassifierMixin): ...
+
+    class OutlierMixin:
+        def fit_predict(self, X: Any, y: Any = None, **routed: Any) -> NDArray: ...
+
+else:
+    from sklearn.base import (  # noqa: F401
+        BaseEstimator,
+        ClassifierMixin,
+        OutlierMixin,
+        RegressorMixin,
+    )
+
+
+#: C in the place of infinity.
+HARD = 1e10
+
+
+def finite_cost(C: Any) -> Any:
+    """C, and a large one for infinity."""
+    return HARD if isinstance(C, float) and math.isinf(C) and C > 0 else C
+
+
+def given_tube(epsilon: Any) -> Any:
+    """The tube that epsilon is; refused where it is none."""
+    if not (isinstance(epsilon, numbers.Real) and 0 <= float(epsilon) < math.inf):
+        raise UsageError("epsilon={!r} is not a finite number of at least 0", epsilon)
+    return epsilon
+
+
+@dataclass(kw_only=True, repr=False, eq=False)
+class Running:
+    """Parameters of training and its end."""
+
+    tol: float = 1e-3
+    solver: str = AUTO
+    max_iter: int | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+
+
+@dataclass(kw_only=True, repr=False, eq=False)
+class Intercept:
+    """The constant feature of linear machines."""
+
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+
+    def _bias(self) -> float:
+        return self.intercept_scaling if self.fit_intercept else 0.0
+
+
+@dataclass(kw_only=True, repr=False, eq=False)
+class Penalised:
+    """Parameters of the penalty of weights."""
+
+    penalty: str = L2
+    l1_ratio: float = 0.5
+    free_intercept: bool = False
+
+
+@dataclass(kw_only=True, repr=False, eq=False)
+class OfKernels:
+    """A kernel and the memory for its values."""
+
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: Any = "scale"
+    coef0: float = 0.0
+    cache_size: float = 200.0
+
+
+@dataclass(kw_only=True, repr=False, eq=False)
+class Expanded:
+    """Kernel machines, exact, in a subspace and on a budget."""
+
+    budget: int = 500
+    basis: int = 500
+    epochs: float | None = None
+    fit_intercept: bool | None = None
+    nu: float | None = None
 
 
 def words_of(classes: NDArray) -> tuple[str, ...]:
@@ -190,6 +299,17 @@ def intercept(machine: Any, bias: float) -> dict[str, Any]:
     return {"bias": 0.0, "free_bias": True}
 
 
+def check_features_solver(machine: Any) -> None:
+    """Refuse a solver that trains no weights of features."""
+    known = AUTO, *solvers(machine.task, False)
+    if machine.solver not in known:
+        raise UsageError(
+            "solver {!r} trains no weights of features; expected one of {}",
+            machine.solver,
+            ", ".join(known),
+        )
+
+
 def penalties(machine: Any) -> dict[str, Any]:
     """The penalty of a machine and, of the elastic net, its ratio."""
     own = {"l1_ratio": machine.l1_ratio} if machine.penalty == ELASTIC_NET else {}
@@ -302,12 +422,7 @@ class Trained(Running, BaseEstimator):
         return scores.T
 
     def _check_saved(self) -> None:
-        """Refuses what a model file cannot hold.
-
-        Raises
-        ------
-        NotFittedError
-        """
+        """Raise NotFittedError, and refuse what a model file cannot hold."""
         check_is_fitted(self)
 
     def _write(self, path: Any, model: Any, words: tuple[str, ...] = ()) -> None:
@@ -330,13 +445,8 @@ class Trained(Running, BaseEstimator):
         return self._drive(own.plan(data, settings), settings)
 
     def _drive(self, driver: Driver, settings: Settings) -> Outcome:
-        """Trains what a driver has planned; Ctrl-C is not swallowed.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            Also where there would be a model: a search would go on with the next fit.
-        """
+        """Train what a driver has planned; Ctrl-C raises KeyboardInterrupt even if there would be a
+        model: a search would go on with the next fit."""
         with ProgressBar(self.verbose > 0, settings, driver.plan.stop) as bar:
             outcome = driver.fit(settings.cost, settings.example_cost, bar.show)
         if driver.interrupted or outcome.stopped_by == "interrupt":

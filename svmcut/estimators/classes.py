@@ -21,8 +21,7 @@ from svmcut.base.typing import Any, ClassVar, Self
 from svmcut.data.arrays import to_weights
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.data.labels import SIGNS
-from svmcut.estimators.base import Trained, numeric, threads_of, words_of
-from svmcut.estimators.bases import ClassifierMixin
+from svmcut.estimators.base import ClassifierMixin, Trained, numeric, threads_of, words_of
 from svmcut.models import KernelMulticlassModel, MulticlassModel, ScoringModel
 from svmcut.scoring.probabilities import (
     fit_temperature,

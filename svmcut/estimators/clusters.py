@@ -96,6 +96,14 @@ class OnWorkers(Trained):
         self.n_features_in_ = len(getattr(self, "feature_names_in_", ())) or parted.X.n_features
         return outcome, driver
 
+    def predict(self, X: Any) -> Any:
+        """(n,) predictions: of a collection a collection, block by block."""
+        if hasattr(X, "to_delayed"):
+            classes = getattr(self, "classes_", None)
+            return self._map(X, self.predict, np.float64 if classes is None else classes.dtype)
+        predict: Any = super().predict  # type: ignore[misc]
+        return predict(X)
+
     def _map(self, X: Any, function: Any, dtype: Any, columns: int = 1) -> Any:
         """A function of rows of each block of a collection."""
         if not hasattr(X, "rechunk"):
@@ -212,12 +220,6 @@ class LinearSVM(OnWorkers, linear.LinearSVM):
             return self._map(X, self.decision_function, np.float64, K if K > 2 else 1)
         return super().decision_function(X)
 
-    def predict(self, X: Any) -> Any:
-        """(n,) classes: of a collection a collection, block by block."""
-        if hasattr(X, "to_delayed"):
-            return self._map(X, self.predict, self.classes_.dtype)
-        return super().predict(X)
-
 
 def _check_weights(weights: Any) -> Any:
     """Weights in pieces, or in memory and none below 0."""
@@ -267,12 +269,6 @@ class LinearSVMRegressor(OnWorkers, regression.LinearSVMRegressor):
         self._keep([outcome], driver.settings)
         return self._certify([outcome])
 
-    def predict(self, X: Any) -> Any:
-        """(n,) numbers: of a collection a collection, block by block."""
-        if hasattr(X, "to_delayed"):
-            return self._map(X, self.predict, np.float64)
-        return super().predict(X)
-
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class RankSVM(OnWorkers, ranking.RankSVM):
@@ -320,13 +316,9 @@ class RankSVM(OnWorkers, ranking.RankSVM):
         self.coef_ = weights_of(outcome.model, self.n_features_in_)
         return self._certify([outcome])
 
-    def predict(self, X: Any) -> Any:
-        """(n,) scores: of a collection a collection, block by block."""
-        if hasattr(X, "to_delayed"):
-            return self._map(X, self.predict, np.float64)
-        return super().predict(X)
-
-    decision_function = predict
+    def decision_function(self, X: Any) -> Any:
+        """(n,) scores; see predict."""
+        return self.predict(X)
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -374,9 +366,8 @@ class MultilabelSVM(OnWorkers, structured.MultilabelSVM):
         self._labels = sets.shape[1]
         for block in files.paths:
             block["sets"] = sets
-        bias = self.intercept_scaling if self.fit_intercept else 0.0
         how = {"task": "multiclass", "multiclass": MULTI_CLASS["ovr"]}
-        settings = self._settings(example_cost=self.C, bias=bias, **how, **_OF_PARTS)
+        settings = self._settings(example_cost=self.C, bias=self._bias(), **how, **_OF_PARTS)
         outcome, _ = self._fit_parts(client, files, settings)
         model: Any = outcome.model
         none, names = np.zeros(0, np.int32), np.arange(self._labels)

@@ -18,8 +18,15 @@ from svmcut.base.typing import Any, Self
 from svmcut.data.arrays import as_rows
 from svmcut.data.examples import Csr
 from svmcut.data.offset_features import MAX_ROUNDING, find_offset_features
-from svmcut.estimators.base import MULTI_CLASS, Trained, own_words, threads_of, whole
-from svmcut.estimators.bases import Expanded, OfKernels
+from svmcut.estimators.base import (
+    MULTI_CLASS,
+    Expanded,
+    OfKernels,
+    Trained,
+    own_words,
+    threads_of,
+    whole,
+)
 from svmcut.estimators.classes import Machines, has_probability
 from svmcut.estimators.regression import Regressor
 from svmcut.models import KernelMulticlassModel, ScoringModel

@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from svmcut.base.errors import UsageError
 from svmcut.base.typing import Any, Self
 from svmcut.data.examples import Csr
-from svmcut.estimators.base import Trained
-from svmcut.estimators.bases import finite_cost, given_tube
+from svmcut.estimators.base import Trained, finite_cost, given_tube
 from svmcut.estimators.linear import LinearSVM
 from svmcut.estimators.regression import LinearSVMRegressor
 from svmcut.spec.catalog import AUTO
@@ -40,13 +39,8 @@ class _Liblinear(Trained):
     n_jobs: int | None = field(default=None, init=False)
 
     def _chosen_settings(self) -> dict[str, Any]:
-        """The solver that `dual` asks for, and C.
-
-        Raises
-        ------
-        UsageError
-            For a combination that LIBLINEAR does not have either.
-        """
+        """Return the solver that `dual` asks for, and C; raise UsageError for a combination that
+        LIBLINEAR does not have either."""
         loss = self.loss.replace("_", "-")
         if self.dual not in (True, False, AUTO):
             raise UsageError("dual={!r} is unknown; expected True, False or 'auto'", self.dual)

@@ -19,8 +19,7 @@ from svmcut.base.typing import Any, Self
 from svmcut.data.arrays import to_weights
 from svmcut.data.examples import Csr
 from svmcut.estimators import one_class
-from svmcut.estimators.base import columns_of, machines_of, warn
-from svmcut.estimators.bases import finite_cost, given_tube
+from svmcut.estimators.base import columns_of, finite_cost, given_tube, machines_of, warn
 from svmcut.estimators.classes import class_weights, has_probability
 from svmcut.estimators.kernel import Expansions, KernelSVM, KernelSVMRegressor
 from svmcut.models import pairs_of

@@ -13,13 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 from svmcut.base.errors import UsageError
 from svmcut.base.typing import Any, Self
 from svmcut.data.examples import Csr, Examples
-from svmcut.estimators.base import MULTI_CLASS, columns_of, intercept, penalties, whole
-from svmcut.estimators.bases import Intercept, Penalised
+from svmcut.estimators.base import (
+    MULTI_CLASS,
+    Intercept,
+    Penalised,
+    check_features_solver,
+    columns_of,
+    intercept,
+    penalties,
+    whole,
+)
 from svmcut.estimators.classes import Machines
 from svmcut.models import LinearModel, MulticlassModel, ScoringModel
 from svmcut.risks.contingency import ContingencyRisk
 from svmcut.scoring.measures import classification_measures
-from svmcut.spec.catalog import AUTO, MULTICLASS, TASKS, losses, solvers
+from svmcut.spec.catalog import MULTICLASS, TASKS, losses
 from svmcut.spec.kinds import respelt
 from svmcut.spec.parameters import Settings
 from svmcut.tasks.presentation import aims_of, measure_of
@@ -98,12 +106,8 @@ class LinearMachines(Intercept, Machines):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _bias(self) -> float:
-        if self.solver not in (AUTO, *solvers(self.task, False)):
-            known = ", ".join((AUTO, *solvers(self.task, False)))
-            raise UsageError(
-                "solver {!r} trains no weights of features; expected one of {}", self.solver, known
-            )
-        return self.intercept_scaling if self.fit_intercept else 0.0
+        check_features_solver(self)
+        return super()._bias()
 
 
 @dataclass(kw_only=True, repr=False, eq=False)

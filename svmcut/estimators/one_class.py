@@ -13,8 +13,7 @@ from svmcut.base.records import replace
 from svmcut.base.typing import Any, Self
 from svmcut.data.examples import Csr, Examples, Source
 from svmcut.data.labels import SIGNS
-from svmcut.estimators.base import threads_of, whole
-from svmcut.estimators.bases import OutlierMixin
+from svmcut.estimators.base import OutlierMixin, threads_of, whole
 from svmcut.estimators.kernel import Expansions
 from svmcut.spec.catalog import AUTO, ONE_CLASS_LOSS
 

@@ -14,10 +14,20 @@ from svmcut.base.errors import UsageError
 from svmcut.base.records import replace
 from svmcut.base.typing import Any, Self
 from svmcut.data.examples import Csr, Examples, Source
-from svmcut.estimators.base import Trained, intercept, penalties, threads_of, weights_of, whole
-from svmcut.estimators.bases import Intercept, Penalised, RegressorMixin
+from svmcut.estimators.base import (
+    Intercept,
+    Penalised,
+    RegressorMixin,
+    Trained,
+    check_features_solver,
+    intercept,
+    penalties,
+    threads_of,
+    weights_of,
+    whole,
+)
 from svmcut.models import LinearModel, ScoringModel
-from svmcut.spec.catalog import AUTO, TASKS, losses, solvers
+from svmcut.spec.catalog import TASKS, losses
 from svmcut.spec.kinds import respelt
 from svmcut.spec.parameters import Settings
 from svmcut.training.outcome import Outcome
@@ -115,17 +125,12 @@ class LinearSVMRegressor(Intercept, Penalised, Regressor):
     warm_start: bool = False
 
     def _parameters(self, rows: Csr) -> dict[str, Any]:
-        if self.solver not in (AUTO, *solvers(self.task, False)):
-            known = ", ".join((AUTO, *solvers(self.task, False)))
-            raise UsageError(
-                "solver {!r} trains no weights of features; expected one of {}", self.solver, known
-            )
+        check_features_solver(self)
         loss = respelt(self.loss, losses(self.task))
         if loss not in losses(self.task):
             known = ", ".join(losses(self.task))
             raise UsageError("loss {!r} is unknown; expected one of {}", self.loss, known)
-        bias = self.intercept_scaling if self.fit_intercept else 0.0
-        own = {"loss": loss, "tube": self.tube, **intercept(self, bias)}
+        own = {"loss": loss, "tube": self.tube, **intercept(self, self._bias())}
         return {"example_cost": self.C, **own, **penalties(self)}
 
     def _keep(self, outcomes: list[Outcome], settings: Settings) -> None:

@@ -21,8 +21,7 @@ from svmcut.base.records import replace
 from svmcut.base.typing import Any, Self
 from svmcut.data.arrays import as_rows, check_sparse, multilabel_examples, rows_of_tokens
 from svmcut.data.examples import Csr, Names, Sequences, Source
-from svmcut.estimators.base import Trained, own_words, threads_of, whole
-from svmcut.estimators.bases import Intercept
+from svmcut.estimators.base import Intercept, Trained, own_words, threads_of, whole
 from svmcut.formats import write_model
 from svmcut.models import LabelTreeModel, SparseLabelModel
 from svmcut.models.decoding import Lattice
@@ -87,10 +86,8 @@ class MultilabelSVM(Intercept, Trained):
         """Trains on rows X (n, d) and the indicator matrix Y (n, K), dense or sparse, of their
         labels."""
         X = self._validate(X)
-        bias = self.intercept_scaling if self.fit_intercept else 0.0
-        settings = self._settings(
-            example_cost=self.C, pairs=self.pairs, tree=self.tree, prune=self.prune, bias=bias
-        )
+        chosen: dict[str, Any] = {"pairs": self.pairs, "tree": self.tree, "prune": self.prune}
+        settings = self._settings(example_cost=self.C, bias=self._bias(), **chosen)
         data = multilabel_examples(self._training_rows(X), Y)
         self._labels = len(data.names)
         own, data = self._apply_weights(data, settings, sample_weight)

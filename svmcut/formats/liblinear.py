@@ -15,8 +15,15 @@ from svmcut.base.typing import Any, BinaryIO
 from svmcut.files.output import Output
 from svmcut.formats import exported
 from svmcut.formats.grammar import INDEX_LIMIT
-from svmcut.formats.library_text import JOINT, LINEAR_NAMES, LINEAR_SOLVERS, ONE_CLASS, LinearText
-from svmcut.formats.named_lines import NamedLines, two_labels
+from svmcut.formats.library_text import (
+    JOINT,
+    LINEAR_NAMES,
+    LINEAR_SOLVERS,
+    ONE_CLASS,
+    LinearText,
+    NamedLines,
+    two_labels,
+)
 from svmcut.models import LinearModel, MulticlassModel
 from svmcut.spec.catalog import LOGISTIC, ONE_CLASS_LOSS, SQUARED_HINGE, TASKS
 from svmcut.spec.entries import SQUARED_TUBE

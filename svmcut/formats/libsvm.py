@@ -19,8 +19,13 @@ from svmcut.base.typing import Any, BinaryIO
 from svmcut.data.examples import Csr
 from svmcut.formats.expansions import scoring_model
 from svmcut.formats.grammar import FAULTS, INDEX_LIMIT, vectors
-from svmcut.formats.library_text import KERNEL_NAMES, KERNEL_TYPES, PRECOMPUTED
-from svmcut.formats.named_lines import NamedLines, two_labels
+from svmcut.formats.library_text import (
+    KERNEL_NAMES,
+    KERNEL_TYPES,
+    PRECOMPUTED,
+    NamedLines,
+    two_labels,
+)
 from svmcut.models import KernelMulticlassModel, ScoringModel, pairs_of
 from svmcut.models.kernels import Kernel
 from svmcut.spec.catalog import ONE_CLASS_LOSS, TASKS

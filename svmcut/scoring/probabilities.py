@@ -109,12 +109,8 @@ def fit_temperature(scores: NDArray, places: NDArray, weights: NDArray | None = 
 
 def fit_laplace(residuals: NDArray, weights: NDArray | None = None) -> float:
     """Return the mean size of residuals (n,) within five standard deviations: sigma of exp(-|z| /
-    sigma) / (2 sigma).
-
-    References
-    ----------
-    Lin and Weng, Simple probabilistic predictions for support vector regression, 2004.
-    """
+    sigma) / (2 sigma) (Lin and Weng, Simple probabilistic predictions for support vector
+    regression, 2004)."""
     v, size = np.ones(len(residuals)) if weights is None else weights, np.abs(residuals)
     near = size <= 5 * math.sqrt(2.0) * float(v @ size / v.sum())
     return float(v[near] @ size[near] / v[near].sum())
@@ -167,13 +163,9 @@ def couple_pairs(scores: NDArray, fitted: Sequence[Sigmoid], K: int) -> NDArray[
 def couple_pairs_as_libsvm(
     scores: NDArray, fitted: Sequence[Sigmoid], K: int
 ) -> NDArray[np.float64]:
-    """Return the probabilities of `couple_pairs` as LIBSVM finds them: the iteration of the paper,
-    ended at an error of 0.005 / K; nan for scores of nan.
-
-    References
-    ----------
-    Wu, Lin and Weng 2004, Algorithm 2, with the products that its Appendix D keeps.
-    """
+    """Return the probabilities of `couple_pairs` as LIBSVM finds them: the iteration of Algorithm 2
+    of Wu, Lin and Weng 2004, with the products that its Appendix D keeps, ended at an error of
+    0.005 / K; nan for scores of nan."""
     P = np.empty((len(scores), K))
     for rows, Q in _coupling_forms(scores, fitted, K):
         p = np.full((len(Q), K), 1 / K)

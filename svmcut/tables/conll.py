@@ -171,13 +171,8 @@ class TestColumns:
         return Sequences(X, taken.bounds, tags, taken.source, others=tuple(others))
 
     def rows_in_memory(self, sequences: Sequence[Sequence[Any]]) -> Csr:
-        """Tokens as tuples of the texts of their columns, with the tag or without it, as rows.
-
-        Raises
-        ------
-        DataError
-            For a token that has not so many texts.
-        """
+        """Return tokens, tuples of the texts of their columns with or without the tag, as rows;
+        raise DataError for a token with another number of texts."""
         expected = self._names.columns
         tokens = [token for sequence in sequences for token in sequence]
         for token in tokens:

@@ -11,7 +11,7 @@ import pytest
 from programs import call, uncertified
 
 from svmcut.formats import write_model
-from svmcut.inspection.facts import curves, distribution
+from svmcut.inspection.text import curves, distribution
 from svmcut.models import ChainModel, ChainShape, LinearModel, MultilabelModel
 from svmcut.models.base import BaseModel
 from svmcut.models.kernels import Kernel
