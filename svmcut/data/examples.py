@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -303,6 +304,18 @@ class Examples:
         return Examples(
             self.X.take(rows), self.y[rows], qid, weights, self.source.take(rows), serials=serials
         )
+
+
+def find_distinct_rows(
+    indptr: NDArray, indices: NDArray, data: NDArray
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the place of every row among the distinct rows, and the first of each of these."""
+    known: dict[tuple[bytes, bytes], int] = {}
+    places = np.empty(len(indptr) - 1, np.int64)
+    for row, (start, stop) in enumerate(itertools.pairwise(indptr.tolist())):
+        key = indices[start:stop].tobytes(), data[start:stop].tobytes()
+        places[row] = known.setdefault(key, len(known))
+    return places, np.unique(places, return_index=True)[1]
 
 
 def stack_rows(parts: Sequence[Csr]) -> Csr:

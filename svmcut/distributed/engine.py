@@ -12,6 +12,7 @@ for slow settings.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import math
 import os
@@ -268,7 +269,8 @@ class DaskRows:
             )
         nodes = {node: future for node, (future, _) in futures.items()}
         if len(nodes) > ADDED_HERE:
-            nodes = connection.add_neighbours(nodes, len(self._parts), ADDED_HERE, self._add)
+            add = functools.partial(self._client.submit, work.add, pure=False)
+            nodes = connection.add_neighbours(nodes, len(self._parts), ADDED_HERE, add)
         got = dict(zip(nodes, self._gather_answers(list(nodes.values())), strict=True))
         if len(nodes) == len(futures) and any(
             got[node][1] != home for node, (_, home) in futures.items()
@@ -390,9 +392,6 @@ class DaskRows:
     @property
     def _own(self) -> OwnCluster | None:
         return self._client.cluster if isinstance(self._client.cluster, OwnCluster) else None
-
-    def _add(self, a: Any, b: Any) -> Any:
-        return self._client.submit(work.add, a, b, pure=False)
 
     def _first_workers(self) -> dict[str, int]:
         """Threads by address, once there is a worker."""

@@ -41,7 +41,7 @@ from svmcut.spaces.linear import LinearSpace
 from svmcut.spaces.structures import LabelSpace
 from svmcut.spec.entries import GRADES, TWO_CLASSES
 from svmcut.spec.parameters import Settings
-from svmcut.tables.parts import Piece
+from svmcut.tables.parts import Piece, join_neighbours
 from svmcut.training.multiclass import class_risk
 
 BLOCK = 1 << 16
@@ -74,8 +74,6 @@ def _unit(x: float) -> float:
 
 #: Files up to which each is a part.
 MAX_SINGLE_FILES = 64
-#: Bytes of a group, and a share of all bytes: so many parts there are at least.
-MOST_BYTES, LEAST_PARTS = 16_000_000, 32
 
 
 def group_files(paths: Sequence[Any]) -> list[Any]:
@@ -89,14 +87,8 @@ def group_files(paths: Sequence[Any]) -> list[Any]:
     known = [size for size in sizes if size is not None]
     if len(known) < len(paths):
         return list(paths)
-    most, groups, held = min(MOST_BYTES, sum(known) / LEAST_PARTS), list[list[Any]](), 0.0
-    for path, size in zip(paths, known, strict=True):
-        if not groups or held + size > most:
-            groups.append([])
-            held = 0.0
-        groups[-1].append(path)
-        held += size
-    return [tuple(group) if len(group) > 1 else group[0] for group in groups]
+    ranges = join_neighbours(known)
+    return [tuple(paths[a:b]) if b - a > 1 else paths[a] for a, b in ranges]
 
 
 def name_of(path: Any) -> str:

@@ -16,7 +16,7 @@ from svmcut.base.messages import Message
 from svmcut.base.records import replace
 from svmcut.base.typing import Any, Self
 from svmcut.data.arrays import as_rows
-from svmcut.data.examples import Csr
+from svmcut.data.examples import Csr, find_distinct_rows
 from svmcut.data.offset_features import MAX_ROUNDING, find_offset_features
 from svmcut.estimators.base import (
     MULTI_CLASS,
@@ -218,16 +218,10 @@ class Expansions(OfKernels, Trained):
             machine_of.append(np.full(len(machine.alpha), k))
             alphas.append(machine.alpha)
         rows = vstack(parts, "csr")
-        firsts: dict[tuple[bytes, bytes], int] = {}
-        places = np.empty(rows.shape[0], np.int64)
-        for i, (start, stop) in enumerate(
-            zip(rows.indptr[:-1].tolist(), rows.indptr[1:].tolist(), strict=True)
-        ):
-            key = rows.indices[start:stop].tobytes(), rows.data[start:stop].tobytes()
-            places[i] = firsts.setdefault(key, len(firsts))
+        places, firsts = find_distinct_rows(rows.indptr, rows.indices, rows.data)
         coef = np.zeros((len(parts), len(firsts)))
         np.add.at(coef, (np.concatenate(machine_of), places), np.concatenate(alphas))
-        return rows[np.unique(places, return_index=True)[1]], coef
+        return rows[firsts], coef
 
     def _widen(self, machine: Any) -> csr_matrix:
         """Support vectors in the columns of X."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from svmcut._native.text import format_pairs
 from svmcut.base.errors import ModelError
 from svmcut.base.typing import BinaryIO
-from svmcut.data.examples import Csr
+from svmcut.data.examples import Csr, find_distinct_rows
 from svmcut.files.output import Output
 from svmcut.formats import marks
 from svmcut.formats.grammar import INDEX_LIMIT, HeaderLines, finite32, write_header
@@ -118,7 +118,8 @@ def read(path: str, lines: HeaderLines, file: BinaryIO, K: int, base: int) -> Jo
         columns, features = np.unique(features.astype(np.int32), return_inverse=True)
         d = len(columns)
     rows = Csr(own.data, features.astype(np.int32), own.indptr, d, True)
-    support, places = _distinct_rows(rows)
+    places, firsts = find_distinct_rows(rows.indptr, rows.indices, rows.data)
+    support = rows.take(firsts)
     key, where = np.unique(classes * count + places, return_inverse=True)
     weights = np.bincount(where, alpha, len(key)).astype(np.float64)
     if not np.isfinite(weights).all():
@@ -169,15 +170,3 @@ def _base_features(
         message = f"feature index {own.indices[astray[0]] + 1} is none of class {classes[row] + 1}"
         raise ModelError(path, message, _FIRST_LINE + row, 1)
     return features
-
-
-def _distinct_rows(rows: Csr) -> tuple[Csr, np.ndarray]:
-    """Distinct rows, and the place of each row among them."""
-    known: dict[tuple[bytes, bytes], int] = {}
-    bounds, places = rows.indptr.tolist(), np.empty(rows.n_rows, np.int64)
-    for i in range(rows.n_rows):
-        entries = slice(bounds[i], bounds[i + 1])
-        places[i] = known.setdefault(
-            (rows.indices[entries].tobytes(), rows.data[entries].tobytes()), len(known)
-        )
-    return rows.take(np.unique(places, return_index=True)[1]), places

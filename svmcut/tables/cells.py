@@ -176,7 +176,10 @@ def to_texts(cells: Cells, name: str, path: str) -> Texts:
     if cells.boolean:
         words = [b"" if value != value else b"true" if value else b"false" for value in values]
     else:
-        words = [b"" if value != value else _format_shortest(value) for value in values.tolist()]
+        words = [
+            b"" if value != value else repr(value).removesuffix(".0").encode()
+            for value in values.tolist()
+        ]
     return Texts.from_list(words)
 
 
@@ -222,10 +225,6 @@ def _format_dates(pa: Any, column: Any) -> Texts:
     for pattern in (r"\.0+$", r" 00:00:00$"):
         texts = compute.replace_substring_regex(texts, pattern, "")
     return _to_texts(texts.cast(pa.large_binary()))
-
-
-def _format_shortest(value: float) -> bytes:
-    return repr(value).removesuffix(".0").encode()
 
 
 def _format_exactly(pa: Any, column: Any) -> Texts:

@@ -400,7 +400,7 @@ def encode(path: str, columns: list[PlacedColumn], gathered: list[Gathered]) -> 
     if first > _MAX_FEATURES:
         message = "{:,} features; expected at most {:,}"
         raise DataError(path, Message(message, first, _MAX_FEATURES))
-    n = _count_rows(gathered[0]) if gathered else 0
+    n = len(gathered[0][0]) - isinstance(gathered[0], Counts) if gathered else 0
     step, parts = max(64, _BLOCK // max(1, len(told))), []
     for start in range(0, max(n, 1), step):
         indptr, indices, data = native.rows(told, start, min(n, start + step))
@@ -415,7 +415,3 @@ def encode(path: str, columns: list[PlacedColumn], gathered: list[Gathered]) -> 
         message = "row {}, column '{}': the number does not fit a float; scale the column"
         raise DataError(path, Message(message, row, column.name))
     return X
-
-
-def _count_rows(gathered: Any) -> int:
-    return len(gathered.ends) - 1 if hasattr(gathered, "ends") else len(gathered[0])

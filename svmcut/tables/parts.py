@@ -44,7 +44,7 @@ from svmcut.tables.encoding import Category, Counts, Encoding, Number, Text, Unu
 from svmcut.tables.labels import Names, are_all_numbers, number_queries, sort_names
 from svmcut.tables.options import TableOptions
 
-#: Bytes of the row groups of one part, and parts of a file if it has enough groups.
+#: Bytes of a part that is made of neighbours, and parts there are if there are enough pieces.
 MAX_PIECE_BYTES, MIN_PIECES = 16_000_000, 32
 
 
@@ -169,7 +169,13 @@ def list_pieces(path: str, input: str) -> list[Piece]:
     """Return the parts of a file: row groups of Parquet, joined up to MAX_PIECE_BYTES."""
     if input != "parquet":
         return [Piece(path, input)]
-    sizes, ranges, held = reading.row_group_sizes(path), list[tuple[int, int]](), 0
+    ranges = join_neighbours(reading.row_group_sizes(path))
+    return [Piece(path, input, groups) for groups in ranges] or [Piece(path, input)]
+
+
+def join_neighbours(sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """Return ranges of neighbours whose sizes, in bytes, add up to at most MAX_PIECE_BYTES."""
+    ranges, held = list[tuple[int, int]](), 0
     most = min(MAX_PIECE_BYTES, sum(sizes) / MIN_PIECES)
     for k, size in enumerate(sizes):
         if not ranges or held + size > most:
@@ -178,7 +184,7 @@ def list_pieces(path: str, input: str) -> list[Piece]:
         else:
             ranges[-1] = ranges[-1][0], k + 1
             held += size
-    return [Piece(path, input, groups) for groups in ranges] or [Piece(path, input)]
+    return ranges
 
 
 def summarise(piece: Piece, options: TableOptions, named: frozenset[str]) -> Summary:

@@ -472,7 +472,8 @@ def _expand(
     number: Callable[[list[str], NDArray[np.int64]], list[int]],
 ) -> NDArray[np.int32]:
     """Return (n, lines) features: `number` gives the numbers of a line's different names."""
-    expansion, lines = Expansion(columns, bounds), feature_lines(template)
+    expansion = Expansion(columns, bounds)
+    lines = [line for line in template.lines if line.one or line.markers]
     features = np.empty((int(bounds[-1]), len(lines)), np.int32)
     for k, line in enumerate(lines):
         numbered = expansion.expand(line)
@@ -480,8 +481,3 @@ def _expand(
         own = number(numbered.names(there), places)
         features[:, k] = np.array(own, np.int32)[places]
     return features
-
-
-def feature_lines(template: Template) -> list[Line]:
-    """Return the lines that give every token a feature."""
-    return [line for line in template.lines if line.one or line.markers]
