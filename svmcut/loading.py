@@ -35,25 +35,14 @@ from svmcut.tables.options import is_frame
 from svmcut.training.outcome import Outcome
 
 
-class Model:
-    """A model file, applied to matrices.
+class Applied:
+    """A model that is applied to matrices and written to a file."""
 
-    Parameters
-    ----------
-    model : svmcut.models.Model
-        What the file holds; stands in the attribute of that name.
-    width : int or None
-        Columns that an array must have; None where only the least number is known.
-    caution : str
-        Why the certificate in its file is not the model's, if so.
-    """
-
-    def __init__(self, model: models.Model, width: int | None = None, caution: str = ""):
-        self.model: Any = model
-        self._width, self._caution = width, caution
-
-    def __repr__(self) -> str:
-        return f"<svmcut.load: {type(self.model).__name__} of {self.model.least_columns} columns>"
+    model: Any
+    #: Columns that an array must have; None if only the least number is known.
+    width: int | None
+    #: Why the certificate in its file is not the model's, if so.
+    _caution = ""
 
     def decision_function(self, X: Any, threads: int = 1) -> NDArray[np.float64]:
         """Scores of the rows of X, (n,), or of every label, (n, K); what ``svmcut classify``
@@ -236,10 +225,10 @@ class Model:
         positive, _ = classes_of(rows.y, self.model.labels)
         before = None if training is None else bare.scores(self._rows(training), threads)
         chosen = choose_threshold(positive, bare.scores(rows.X, threads), asked, before)
-        return Model(replace(self.model, threshold=chosen), self._width, self._caution)
+        return Model(replace(self.model, threshold=chosen), self.width, self._caution)
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the model as ``svmcut learn`` does."""
+        """Writes the model file of ``svmcut learn``, which `load` and ``svmcut classify`` read."""
         write_model(os.fspath(path), self.model)
 
     def _rows(self, X: Any) -> Csr:
@@ -259,8 +248,8 @@ class Model:
         shape, least = np.shape(X), self.model.least_columns
         if hasattr(X, "tocsr") or len(shape) != 2:
             return
-        if shape[1] < least or shape[1] != (self._width or shape[1]):
-            expected = f"{self._width}" if self._width else f"{least} at least"
+        if shape[1] < least or shape[1] != (self.width or shape[1]):
+            expected = f"{self.width}" if self.width else f"{least} at least"
             raise DataError(
                 "X",
                 f"has {shape[1]} columns; the model was trained on {expected}; give the columns of "
@@ -278,8 +267,28 @@ def _refuse_path(X: Any) -> None:
         )
 
 
+class Model(Applied):
+    """A model file, applied to matrices.
+
+    Parameters
+    ----------
+    model : svmcut.models.Model
+        What the file holds; stands in the attribute of that name.
+    width : int or None
+        Columns that an array must have; None where only the least number is known.
+    caution : str
+        Why the certificate in its file is not the model's, if so.
+    """
+
+    def __init__(self, model: models.Model, width: int | None = None, caution: str = ""):
+        self.model, self.width, self._caution = model, width, caution
+
+    def __repr__(self) -> str:
+        return f"<svmcut.load: {type(self.model).__name__} of {self.model.least_columns} columns>"
+
+
 @record(frozen=False)
-class Fitted(Outcome):
+class Fitted(Outcome, Applied):
     """An Outcome whose model is applied to matrices and written to a file.
 
     Attributes
@@ -297,34 +306,6 @@ class Fitted(Outcome):
         """This outcome, of rows with so many columns where they were an array."""
         values = {item.name: getattr(outcome, item.name) for item in fields(Outcome)}
         return cls(**values, width=width)
-
-    def decision_function(self, X: Any, threads: int = 1) -> NDArray[np.float64]:
-        """Scores of rows; see `Model.decision_function`."""
-        return Model(self.model, self.width).decision_function(X, threads)
-
-    def predict(self, X: Any, qid: Any = None, threads: int = 1) -> Any:
-        """Predictions of rows; see `Model.predict`."""
-        return Model(self.model, self.width).predict(X, qid, threads)
-
-    def bounds(self, X: Any, threads: int = 1) -> NDArray[np.float64]:
-        """Bounds of scores; see `Model.bounds`."""
-        return Model(self.model, self.width).bounds(X, threads)
-
-    def decided(self, X: Any, threads: int = 1) -> NDArray[np.bool_]:
-        """Labels that are proven; see `Model.decided`."""
-        return Model(self.model, self.width).decided(X, threads)
-
-    def decided_pairs(self, X: Any, qid: Any, threads: int = 1) -> NDArray[np.int64]:
-        """Pairs whose order is proven; see `Model.decided_pairs`."""
-        return Model(self.model, self.width).decided_pairs(X, qid, threads)
-
-    def choose_threshold(self, X: Any, y: Any, **asked: Any) -> Model:
-        """This model with a threshold; see `Model.choose_threshold`."""
-        return Model(self.model, self.width).choose_threshold(X, y, **asked)
-
-    def save(self, path: str | os.PathLike) -> None:
-        """Writes the model file of ``svmcut learn``, which `load` and ``svmcut classify`` read."""
-        write_model(os.fspath(path), self.model)
 
 
 def named_labels(labels: NDArray, words: tuple[str, ...]) -> NDArray:
