@@ -187,6 +187,11 @@ def to_texts(cells: Cells, name: str, path: str) -> Texts:
 NO_UTF_8 = "'{}' is no UTF-8; save the file as UTF-8, or convert it with iconv"
 
 
+def show_text(text: bytes) -> str:
+    """Return the start of a text as messages show it."""
+    return text.decode("utf-8", "backslashreplace")[:40]
+
+
 def parse_number(text: bytes) -> float:
     """Return the number in a cell; nan if it is none, or not finite."""
     try:
@@ -278,7 +283,7 @@ BOOLEANS, NAMES = "booleans", "names"
 def classify_texts(path: str, name: str, n: int, texts: list[bytes]) -> str:
     """Return BOOLEANS or NAMES for a column of n rows with these different texts; raise Undecided
     if they are too many."""
-    K, first = len(texts), texts[0].decode("utf-8", "backslashreplace")[:40] if texts else ""
+    K, first = len(texts), show_text(texts[0]) if texts else ""
     if all(text.lower() in _TRUE for text in texts):
         return BOOLEANS
     if max(min(MAX_FEW_CATEGORIES, (n + 1) // 2), min(MAX_CATEGORIES, n // ROWS_PER_CATEGORY)) >= K:
@@ -288,7 +293,7 @@ def classify_texts(path: str, name: str, n: int, texts: list[bytes]) -> str:
     values = [parse_number(text) for text in texts[:_MAX_EXAMINED]]
     others = [text for text, value in zip(texts, values) if value != value]
     if others and 2 * len(others) <= len(values):
-        other = others[0].decode("utf-8", "backslashreplace")[:40]
+        other = show_text(others[0])
         message = (
             "column '{}' holds numbers and '{}'; correct that or leave the cell empty, or take all "
             "as {categories=}"

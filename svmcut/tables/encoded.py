@@ -33,6 +33,7 @@ from svmcut.tables.encoding import (
 from svmcut.tables.labels import (
     LabelSets,
     Names,
+    check_weights,
     number_known_labels,
     number_labels,
     number_queries,
@@ -259,10 +260,7 @@ class _Training:
         name = str(self._options.weight_column)
         cells = self._weights.take()
         values = getattr(cells, "values", np.full(1, np.nan))
-        wrong = ~(values >= 0)
-        if wrong.any():
-            message = "row {}, column '{}': no weight; expected a number of at least 0"
-            raise DataError(self._path, Message(message, int(np.argmax(wrong)) + 1, name))
+        check_weights(self._path, name, values)
         return values
 
 

@@ -22,7 +22,7 @@ from svmcut.data.labels import is_number
 from svmcut.files.examples import read_examples
 from svmcut.files.text import ByteSource, ChangedText
 from svmcut.spec.entries import CLASSES
-from svmcut.tables.cells import NO_UTF_8, Cells, Sets, Texts, parse_number, to_texts
+from svmcut.tables.cells import NO_UTF_8, Cells, Sets, Texts, parse_number, show_text, to_texts
 from svmcut.tables.encoding import Encoding, Rows
 from svmcut.tables.options import TableOptions
 
@@ -86,13 +86,13 @@ def number_labels(names: Names, numeric: bool) -> tuple[NDArray[np.float64], tup
     number.
     """
     ids, texts = names.ids(), names.texts()
-    _check_given(names, ids, "has no label; leave the row out")
+    check_given(names, ids, "has no label; leave the row out")
     values = [parse_number(text) for text in texts]
     if are_all_numbers(texts, values, numeric):
         return np.array(values)[ids], ()
     if numeric:
         bad = next(k for k, value in enumerate(values) if value != value)
-        shown = texts[bad].decode("utf-8", "backslashreplace")[:40]
+        shown = show_text(texts[bad])
         message = Message("'{}' is no number, and the task learns numbers", shown)
         raise names.row_error(int(np.argmax(ids == bad)), message)
     places, words = sort_names(texts)
@@ -142,7 +142,7 @@ def number_known_labels(names: Names, words: tuple[str, ...], kind: str) -> NDAr
             row = int(np.argmax(wrong))
             text, value = texts[ids[row]], values[ids[row]]
             what = "no number" if value != value else "a number of more digits than a label has"
-            shown = text.decode("utf-8", "backslashreplace")[:40]
+            shown = show_text(text)
             message = Message("'{}' is {}, and the model's labels are numbers", shown, what)
             raise names.row_error(row, message)
     return np.array([*values, 0.0])[ids]
@@ -154,14 +154,14 @@ def number_queries(names: Names) -> NDArray[np.int64]:
     Raises DataError with the row, if a query returns after another or is missing.
     """
     ids = names.ids()
-    _check_given(names, ids, "has no group; leave the row out")
+    check_given(names, ids, "has no group; leave the row out")
     starts = np.flatnonzero(np.diff(ids, prepend=-2) != 0)
     _, first = np.unique(ids[starts], return_index=True)
     back = np.ones(len(starts), bool)
     back[first] = False
     if back.any():
         row = int(starts[np.argmax(back)])
-        shown = names.texts()[ids[row]].decode("utf-8", "backslashreplace")[:40]
+        shown = show_text(names.texts()[ids[row]])
         message = Message("the group '{}' returns; sort the table by this column", shown)
         raise names.row_error(row, message)
     return ids.astype(np.int64) + 1
@@ -219,7 +219,16 @@ def sort_names(texts: list[bytes]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     return places, tuple(texts[k].decode() for k in order)
 
 
-def _check_given(names: Names, ids: NDArray, what: str) -> None:
+def check_weights(path: str, name: str, values: NDArray) -> None:
+    """Raise DataError with the row for a weight that is no number of at least 0."""
+    wrong = ~(values >= 0)
+    if wrong.any():
+        message = "row {}, column '{}': no weight; expected a number of at least 0"
+        raise DataError(path, Message(message, int(np.argmax(wrong)) + 1, name))
+
+
+def check_given(names: Names, ids: NDArray, what: str) -> None:
+    """Raise DataError with the row for an empty cell."""
     missing = ids == -1
     if missing.any():
         raise names.row_error(int(np.argmax(missing)), what)

@@ -27,6 +27,7 @@ from svmcut.tables.cells import (
     Undecided,
     classify_texts,
     parse_number,
+    show_text,
     undecided_error,
 )
 from svmcut.tables.encoded import (
@@ -41,7 +42,14 @@ from svmcut.tables.encoded import (
     join_examples,
 )
 from svmcut.tables.encoding import Category, Counts, Encoding, Number, Text, Unused, Values
-from svmcut.tables.labels import Names, are_all_numbers, number_queries, sort_names
+from svmcut.tables.labels import (
+    Names,
+    are_all_numbers,
+    check_given,
+    check_weights,
+    number_queries,
+    sort_names,
+)
 from svmcut.tables.options import TableOptions
 
 #: Bytes of a part that is made of neighbours, and parts there are if there are enough pieces.
@@ -87,10 +95,7 @@ class Piece:
         if self.weights is None:
             return examples
         values = np.array([*map(parse_number, weights.texts()), math.nan])[weights.ids()]
-        if (wrong := ~(values >= 0)).any():
-            message = "row {}, column '{}': no weight; expected a number of at least 0"
-            row = int(np.argmax(wrong)) + 1
-            raise DataError(self.name, Message(message, row, self.weights))
+        check_weights(self.name, self.weights, values)
         return replace(examples, weights=values)
 
     def _watch_weights(self, table: reading.Table, weights: Names) -> reading.Table:
@@ -220,10 +225,7 @@ def _summarise_once(piece: Piece, options: TableOptions, named: set[str]) -> Sum
                 if taker is not None:
                     taker.add(reading.read_cells(piece.name, name, cells))
             rows += len(batch[0])
-    if (unlabelled := labels.ids() == -1).any():
-        message = "row {}, column '{}': has no label; leave the row out"
-        row = int(np.argmax(unlabelled)) + 1
-        raise DataError(piece.name, Message(message, row, options.label))
+    check_given(labels, labels.ids(), "has no label; leave the row out")
     statistics = {name: _describe_column(column.join_cells()) for name, column in columns.items()}
     if options.group:
         number_queries(groups)
@@ -274,21 +276,17 @@ def join_groups(pieces: Sequence[Piece], summaries: Sequence[Summary]) -> list[P
                 message = (
                     "begins with the group '{}', with which {} ends; a group stands in one file"
                 )
-                raise DataError(piece.name, Message(message, _show_group(last), previous.name))
+                raise DataError(piece.name, Message(message, show_text(last), previous.name))
             whole[-1] = replace(previous, groups=(previous.groups[0], piece.groups[1]))
         else:
             whole.append(replace(piece, before=before))
         own = [text for text in one.groups if text != last]
         if again := seen.intersection(own):
             message = "the group '{}' returns; sort the tables by this column"
-            raise DataError(piece.name, Message(message, _show_group(min(again))))
+            raise DataError(piece.name, Message(message, show_text(min(again))))
         seen.update(own)
         before, last = before + len(own), one.groups[-1] if one.groups else last
     return whole
-
-
-def _show_group(text: bytes) -> str:
-    return text.decode("utf-8", "backslashreplace")[:40]
 
 
 def check_same_columns(pieces: Sequence[Piece], summaries: Sequence[Summary]) -> None:
@@ -394,7 +392,7 @@ def _words(
         return ()
     if numeric:
         other = next(text for text, value in zip(texts, values) if value != value)
-        shown = other.decode("utf-8", "backslashreplace")[:40]
+        shown = show_text(other)
         message = "column '{}': '{}' is no number, and the task learns numbers"
         raise DataError(path, Message(message, options.label, shown))
     return sort_names(texts)[1]
