@@ -15,6 +15,7 @@ from svmcut import models
 from svmcut.base.errors import DataError, UsageError
 from svmcut.base.messages import hide_secrets
 from svmcut.base.records import fields, record, replace
+from svmcut.base.resources import usable_cpus
 from svmcut.base.typing import Any
 from svmcut.data.arrays import as_rows, rows_of_tokens, vector_examples
 from svmcut.data.examples import Csr
@@ -400,8 +401,6 @@ def load_svmlight_file(
     ((119, 13), 'float32', [-1.0, 1.0])
     >>> X, y, qid = svmcut.load_svmlight_file("data/ranking.train", query_id=True)
     """
-    from svmcut.base.resources import usable_cpus
-
     path, threads = os.fspath(path), usable_cpus() if threads is None else threads
     if multilabel and query_id:
         raise UsageError("label sets have no queries; leave out query_id or multilabel")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, vstack
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
@@ -203,8 +203,6 @@ class Expansions(OfKernels, Trained):
         return self._expansion()[1]
 
     def _expansion(self) -> tuple[csr_matrix, NDArray[np.float64]]:
-        from scipy.sparse import vstack
-
         parts, machine_of, alphas = [], [], []
         first = self._kernel_machines[0]
         if isinstance(first, KernelMulticlassModel):
@@ -225,8 +223,6 @@ class Expansions(OfKernels, Trained):
 
     def _widen(self, machine: Any) -> csr_matrix:
         """Support vectors in the columns of X."""
-        from scipy.sparse import csr_matrix
-
         part = machine.support.to_scipy()
         columns = part.indices if machine.columns is None else machine.columns[part.indices]
         width = part.shape[1] if callable(self.kernel) else self.n_features_in_

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
 from svmcut.base.errors import UsageError
@@ -59,8 +60,6 @@ class _Liblinear(Trained):
 
     def sparsify(self) -> Self:
         """coef_ as a csr_matrix."""
-        from scipy.sparse import csr_matrix
-
         check_is_fitted(self)
         self.coef_ = csr_matrix(self.coef_)
         return self

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -107,8 +108,6 @@ class Attributes(Expansions):
         self.support_ = self._kept[rows].astype(np.int32)
         vectors: Any = self._given[self.support_]
         if hasattr(self._given, "tocsr"):
-            from scipy.sparse import csr_matrix
-
             vectors, coef = csr_matrix(vectors), csr_matrix(coef)
         self._rowed = vectors, coef
 
@@ -121,8 +120,6 @@ class Attributes(Expansions):
         self._coef = coef = np.zeros((len(weights), self.n_features_in_))
         coef[:, columns_of(model, weights.shape[1])] = weights
         if hasattr(self._given, "tocsr"):
-            from scipy.sparse import csr_matrix
-
             self._coef = csr_matrix(coef)
             coef = self._coef.data
         coef.flags.writeable = False

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, vstack
 from sklearn.utils.validation import check_is_fitted
 
 from svmcut.base.errors import DataError, UsageError
@@ -114,8 +115,6 @@ class MultilabelSVM(Intercept, Trained):
             raise AttributeError(f"{name} is of labels each on its own; a tree has none")
 
     def _sparse_coef(self) -> Any:
-        from scipy.sparse import csr_matrix
-
         model: Any = self._model
         bounds, features, values = model.by_label()
         counts = np.zeros(self._labels, np.int64)
@@ -491,8 +490,6 @@ class ChainSVM(Trained):
     def _tokens(self, X: Sequence[Any], learn: bool = False) -> Csr:
         """All tokens as rows; names that were not learnt are left out."""
         if self._columns is None:
-            from scipy.sparse import csr_matrix, vstack
-
             matrices = [
                 part if hasattr(part, "tocsr") else csr_matrix(np.asarray(part)) for part in X
             ]

@@ -12,6 +12,7 @@ from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.files.output import write_atomically
 from svmcut.files.remote import is_file, open_file
 from svmcut.formats.grammar import LINE_LIMIT
+from svmcut.formats.marks import split_table, with_table, write_table
 from svmcut.formats.seals import EARLIER, ChecksumOutput, split_seal
 from svmcut.spec.catalog import FORMATS, load
 
@@ -62,8 +63,6 @@ def read_file(
             if row is None:
                 raise _unknown(path, first)
             how = {"zero_based": True} if zero_based and row.from_zero else {}
-            from svmcut.formats.marks import split_table, with_table
-
             read = load(f"{row.where}:read")
             body, seal = split_seal(path, first, file, row.mapped)
             body, table = split_table(path, body, row.mapped)
@@ -137,8 +136,6 @@ def write_model(path: str, model: Model, original: bool = False) -> None:
     finite in the precision of the file; nothing is written then.
     """
     with write_atomically(path) as output:
-        from svmcut.formats.marks import write_table
-
         summed: Any = ChecksumOutput(output)
         _write(path, summed, model, original)
         has_arrays = getattr(model, "binary", False)  # which have a checksum of their own

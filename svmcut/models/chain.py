@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from svmcut._native import sparse
+from svmcut._native import chain, sparse
 from svmcut.base.errors import MemoryLimitError
 from svmcut.base.records import field, record
 from svmcut.base.resources import describe_shortage, one_blas_thread
@@ -194,8 +194,6 @@ class ChainModel(TagsModel):
     def lattice(
         self, X: Csr, sequences: NDArray[np.int64], threads: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        from svmcut._native import chain
-
         check_lattice(self.shape, sequences)
         nodes = np.empty(X.n_rows * self.shape.node_size)
         chain.nodes(self._native_chains(X, sequences), self.w, nodes, threads)
@@ -203,8 +201,6 @@ class ChainModel(TagsModel):
 
     def _native_chains(self, X: Csr, sequences: NDArray[np.int64]) -> Any:
         """The sequences for the C++ side."""
-        from svmcut._native import chain
-
         shape = self.shape
         return chain.Chains(
             sparse.Rows(renumber(X, self.columns)),
@@ -335,8 +331,6 @@ class KernelChainModel(TagsModel):
 
 def _best_tags(chains, w, nodes, beam: int, threads: int) -> NDArray[np.int32]:
     """(tokens,) tags of the best labelling of every sequence."""
-    from svmcut._native import chain
-
     labels, values = np.empty(chains.n_tokens, np.int32), np.empty(chains.n_sequences)
     chain.argmax(
         chains, w, nodes, chain.DECODE, beam, labels, values, np.empty_like(values), threads

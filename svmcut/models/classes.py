@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from svmcut._native import sparse
+from svmcut._native import multilabel, sparse
 from svmcut.base.records import record, replace
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, Self
 from svmcut.data.examples import Csr
@@ -124,8 +124,6 @@ class MulticlassModel(SeveralClasses):
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) float64 scores of every class."""
-        from svmcut._native import multilabel
-
         W, constant = np.ascontiguousarray(self.W), np.ascontiguousarray(self.constant)
         weights = multilabel.Weights(W, None, self.bias, constant if self.bias else None)
         return multilabel.scores(sparse.Rows(renumber(X, self.columns)), weights, threads)

@@ -9,6 +9,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
+from svmcut._native.kernels import machine_scores
 from svmcut.base.records import fields, record, replace
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar, Self
 from svmcut.data.examples import Csr
@@ -110,8 +111,6 @@ class KernelMulticlassModel(SeveralClasses):
     def _sums(
         self, X: Csr, threads: int, narrow: bool, labels: str | None = None
     ) -> NDArray[np.float64]:
-        from svmcut._native.kernels import machine_scores
-
         known = self.support, self.starts, self.places, self.alpha, self.kernel, self.b
         return machine_scores(renumber(X, self.columns), *known, threads, narrow, labels)
 

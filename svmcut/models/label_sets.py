@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from svmcut._native import sparse
+from svmcut._native import label_index, multilabel, sparse
 from svmcut.base.errors import MemoryLimitError
 from svmcut.base.records import record
 from svmcut.base.resources import describe_shortage
@@ -137,22 +137,16 @@ class LabelDecoder:
     """
 
     def __init__(self, model: MultilabelModel, method: str = "lp"):
-        from svmcut._native import multilabel
-
         self._columns, self._method, self.pairs = model.columns, method, model.pair_weights()
         self._features = multilabel.Weights(np.vstack([model.W, model.constant]), None, 1.0)
         self._pairs = multilabel.Weights(np.zeros((0, len(model.names))), self.pairs, 0.0)
 
     def label_scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        from svmcut._native import multilabel
-
         return multilabel.scores(sparse.Rows(renumber(X, self._columns)), self._features, threads)
 
     def decode(self, X: Csr, threads: int = 1) -> tuple[NDArray, NDArray, NDArray]:
         """(n, K) bool predicted sets, (n, K) label scores, and (n,) how many labels the relaxation
         left at one half."""
-        from svmcut._native import multilabel
-
         scores = self.label_scores(X, threads)
         y, halves = multilabel.decode(scores, self._pairs, self._method, threads)
         return y.astype(bool), scores, halves
@@ -197,8 +191,6 @@ class SparseLabelModel(BaseModel):
         return len(self.indptr) - 1
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
-        from svmcut._native import label_index
-
         rows = sparse.Rows(renumber(X, self.columns))
         return label_index.scores(
             rows, self.indptr, self.places, self.values, self.constant, threads

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from svmcut._native import sparse
+from svmcut._native import label_index, sparse
 from svmcut.base.records import record
 from svmcut.base.typing import TYPE_CHECKING, Any, ClassVar
 from svmcut.data.examples import Csr
@@ -97,8 +97,6 @@ class LabelTreeModel(BaseModel):
         all that may lead to a predicted label: the sets of labels are exact. The k best labels of a
         row are those of the whole tree if the k-th is at least the second result.
         """
-        from svmcut._native import label_index
-
         X = renumber(X, self.columns)
         tree = label_index.Tree(
             self.first,
