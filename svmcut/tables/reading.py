@@ -34,6 +34,8 @@ from svmcut.tables.cells import (
 
 #: Bytes of a block of text, and rows of a batch.
 _BLOCK = 1 << 24
+#: Bytes of a first row in which a quote may hold newlines.
+_MAX_HEADER = 1 << 16
 _ROWS = 1 << 16
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 _DELIMITERS, _QUOTED_CELL = b",;\t|", re.compile(rb'"[^"]*"')
@@ -124,15 +126,26 @@ def _parse_header(path: str, line: bytes, sign: str) -> list[str]:
 
 
 def _read_start(path: str, text: Text) -> bytes:
-    """Return at least the first line, if there is one, without a byte order mark."""
+    """Return at least the first row, if there is one, without a byte order mark."""
     head, view = bytearray(), memoryview(bytearray(1 << 16))
-    while (b"\n" not in head or len(head) < len(BOM_UTF8)) and (count := text.readinto(view)):
+    while (_end_of_row(head) < 0 or len(head) < len(BOM_UTF8)) and (count := text.readinto(view)):
         head += view[:count]
     start = bytes(head)
     if start.startswith(_WIDE):
         message = "is UTF-16; save the file as UTF-8, or convert it with iconv"
         raise DataError(path, message)
     return start.removeprefix(BOM_UTF8)
+
+
+def _end_of_row(head: bytes | bytearray) -> int:
+    """Return the place of the first newline outside quotes; of the first at all where a quote
+    stands open for longer than a header is, and -1 if there is none yet."""
+    first = end = head.find(b"\n")
+    while 0 <= end < _MAX_HEADER:
+        if head.count(b'"', 0, end) % 2 == 0:
+            return end
+        end = head.find(b"\n", end + 1)
+    return -1 if end < 0 else first
 
 
 def _open_delimited(path: str, text: Text, delimiter: bytes | None = None) -> Table:
@@ -145,7 +158,8 @@ def _open_delimited(path: str, text: Text, delimiter: bytes | None = None) -> Ta
     if any(head.startswith(magic) for magic in PACKINGS):
         raise DataError(path, "is packed twice; unpack it once")
     head = head.lstrip(b"\r\n")
-    line = head.split(b"\n", 1)[0].rstrip(b"\r")
+    end = _end_of_row(head) if _end_of_row(head) >= 0 else (head + b"\n").index(b"\n")
+    line = head[:end].rstrip(b"\r")
     sign = chr(delimiter[0] if delimiter else _guess_delimiter(line))
     first = _parse_header(path, line, sign)
     headed = all(math.isnan(parse_number(cell.encode("utf-8", "replace"))) for cell in first)
@@ -154,9 +168,7 @@ def _open_delimited(path: str, text: Text, delimiter: bytes | None = None) -> Ta
         names = [str(k) for k in range(1, len(first) + 1)]
 
     how = {
-        "read_options": reader.ReadOptions(
-            column_names=names, skip_rows=int(headed), block_size=_BLOCK
-        ),
+        "read_options": reader.ReadOptions(column_names=names, block_size=_BLOCK),
         "parse_options": reader.ParseOptions(delimiter=sign, newlines_in_values=True),
         "convert_options": reader.ConvertOptions(
             column_types=dict.fromkeys(names, pa.binary()), check_utf8=False, null_values=[]
@@ -164,7 +176,9 @@ def _open_delimited(path: str, text: Text, delimiter: bytes | None = None) -> Ta
     }
 
     def batches() -> Iterator[list[Any]]:
-        file, rows, last = _File(text, head), 0, []
+        start = end + 1 if headed else 0
+        file, rows, last = _File(text, head[start:]), 0, []
+        file.quotes = head.count(b'"', 0, start)
         try:
             with reader.open_csv(pa.PythonFile(file, mode="r"), **how) as reading:
                 for batch in reading:
@@ -176,7 +190,8 @@ def _open_delimited(path: str, text: Text, delimiter: bytes | None = None) -> Ta
             ):
                 raise DataError(path, f"row {rows}: a quote stands open up to the end of the file")
         except pa.ArrowException as error:
-            raise DataError(path, _arrow_message(str(error), headed, len(names))) from None
+            if not (headed and "Empty CSV" in str(error)):  # a header without rows is a table
+                raise DataError(path, _arrow_message(str(error), headed, len(names))) from None
 
     return Table(names, batches())
 
@@ -197,7 +212,7 @@ def _arrow_message(text: str, headed: bool, columns: int) -> Message | str:
 
 
 def _ragged_message(number: int | None, actual: int, expected: int, headed: bool) -> Message:
-    where = "a row" if number is None else f"row {number - headed}"
+    where = "a row" if number is None else f"row {number}"
     like = "the header" if headed else "row 1"
     return Message("{} has {} columns; expected {}, as in {}", where, actual, expected, like)
 

@@ -136,3 +136,15 @@ def test_a_table_that_is_trained_stays_below_the_limit(tmp_path, kind):
     assert statuses == sorted(statuses, reverse=True) and {*statuses} == {0, 1}
     for (status, peak), limit in zip(ends, (100, 250, 400, 600, 1000), strict=True):
         assert status or peak - usual <= limit
+
+
+def test_a_quoted_name_may_hold_newlines(tmp_path, capsys):
+    rows = '"a","b\n""c""",y\n' + "1,x,p\n2,z,q\n" * 5
+    (tmp_path / "t.csv").write_text(rows)
+    train, model = str(tmp_path / "t.csv"), str(tmp_path / "model")
+    assert call("svmcut learn", "--label", "y", train, model) == 0
+    assert call("svmcut classify", train, model, str(tmp_path / "out")) == 0
+    assert "100.00 %" in capsys.readouterr().out
+    (tmp_path / "t.csv").write_text(rows + "3\n")
+    assert call("svmcut learn", "--label", "y", train, model) == 1
+    assert "row 11 has 1 columns; expected 3, as in the header" in capsys.readouterr().err
