@@ -10,8 +10,8 @@ from svmcut.cli.commands import COMMANDS, TRAINING
 from svmcut.cli.options import LEARNT, ROWS, named_task, offered
 from svmcut.cli.score_lines import SCORING
 from svmcut.spec.catalog import TASKS
-from svmcut.spec.kinds import nearest
 from svmcut.spec.options import Option
+from svmcut.spec.spellings import nearest
 
 #: How others call a command.
 _COMMANDS = {

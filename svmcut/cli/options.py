@@ -41,7 +41,6 @@ from svmcut.spec.kinds import (
     FLAG,
     GAMMAS,
     LEVEL,
-    OF_NO_TUBE,
     PATH,
     PRINTED,
     Kind,
@@ -52,7 +51,6 @@ from svmcut.spec.kinds import (
     integer,
     number,
     one_of,
-    respelt,
     several,
     several_or_span,
 )
@@ -79,6 +77,7 @@ from svmcut.spec.parameters import (
     task_defaults,
 )
 from svmcut.spec.places import CONFIDENCE, FLOORS, MAXIMISED, USUAL_CONFIDENCE
+from svmcut.spec.spellings import OF_NO_TUBE, respelt
 from svmcut.spec.task_refusals import OF_TASKS, STEERING
 from svmcut.spec.trainers import chosen_solver
 from svmcut.tables.options import (

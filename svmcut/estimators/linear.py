@@ -28,8 +28,8 @@ from svmcut.models import LinearModel, MulticlassModel, ScoringModel
 from svmcut.risks.contingency import ContingencyRisk
 from svmcut.scoring.measures import classification_measures
 from svmcut.spec.catalog import MULTICLASS, TASKS, losses
-from svmcut.spec.kinds import respelt
 from svmcut.spec.parameters import Settings
+from svmcut.spec.spellings import respelt
 from svmcut.tasks.presentation import aims_of, measure_of
 from svmcut.training.outcome import PERCENT, Outcome
 from svmcut.training.small_machines import is_small, train_small

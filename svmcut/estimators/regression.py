@@ -28,8 +28,8 @@ from svmcut.estimators.base import (
 )
 from svmcut.models import LinearModel, ScoringModel
 from svmcut.spec.catalog import TASKS, losses
-from svmcut.spec.kinds import respelt
 from svmcut.spec.parameters import Settings
+from svmcut.spec.spellings import respelt
 from svmcut.training.outcome import Outcome
 
 

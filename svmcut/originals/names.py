@@ -13,8 +13,9 @@ from svmcut.base.errors import OutputError, UsageError
 from svmcut.base.messages import escape, join_names
 from svmcut.cli.panels import PanelCommand
 from svmcut.files.output import write_atomically
-from svmcut.spec.kinds import PATH, nearest
+from svmcut.spec.kinds import PATH
 from svmcut.spec.options import OUTPUT, Option
+from svmcut.spec.spellings import nearest
 
 #: The names that are written where none is given, and what runs each: MODULE:FUNCTION.
 LAUNCHERS = {

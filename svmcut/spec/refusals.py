@@ -26,9 +26,10 @@ from svmcut.spec.catalog import (
     task_inputs,
 )
 from svmcut.spec.entries import CLASSES, ELASTIC_NET, L2, SMO, TAGS, TWO_CLASSES, Loss, Solver
-from svmcut.spec.kinds import ANY, nearest, respelt
+from svmcut.spec.kinds import ANY
 from svmcut.spec.parameters import DEFAULTS, FACTORS, KINDS, Settings
 from svmcut.spec.places import fraction_of_positives, place_of
+from svmcut.spec.spellings import nearest, respelt
 from svmcut.spec.task_refusals import (
     OF_TASKS,
     check_chain,

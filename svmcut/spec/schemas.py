@@ -124,9 +124,7 @@ def array(
     def check(value: Any, name: str) -> None:
         dims = ", ".join("any" if size is None else str(size) for size in shape)
         wanted = f"an array ({dims}) of {np.dtype(dtype)}"
-        if not isinstance(value, np.ndarray) or value.dtype != dtype or value.ndim != len(shape):
-            _refuse(name, value, wanted)
-        if any(size not in (None, there) for size, there in zip(shape, value.shape, strict=True)):
+        if not _has_shape(value, dtype, shape):
             _refuse(name, value, wanted)
         if not value.size:
             return
@@ -140,12 +138,18 @@ def array(
             _refuse(
                 name, f"from {least:g} to {most:g}", f"{wanted} from {bounds[0]} to {bounds[1]}"
             )
-        if (rising and not (value[1:] > value[:-1]).all()) or (
-            distinct and len(np.unique(value)) < value.size
-        ):
-            _refuse(name, value, f"{wanted}, {'increasing' if rising else 'each value once'}")
+        if rising and not (value[1:] > value[:-1]).all():
+            _refuse(name, value, f"{wanted}, increasing")
+        if distinct and len(np.unique(value)) < value.size:
+            _refuse(name, value, f"{wanted}, each value once")
 
     return check
+
+
+def _has_shape(value: Any, dtype: Any, shape: tuple[int | None, ...]) -> bool:
+    if not isinstance(value, np.ndarray) or value.dtype != dtype or value.ndim != len(shape):
+        return False
+    return all(size in (None, there) for size, there in zip(shape, value.shape))
 
 
 def reals(*shape: int | None, low: float | None = None, high: float | None = None) -> Check:

@@ -91,21 +91,11 @@ def check_solver(settings: Settings, loss: Loss) -> None:
         if settings.is_given and name in solvers(task.name, True):
             subject = f"solver '{name}' computes kernel values"
         raise UsageError("{}; with {} use {solver=}", subject, trainer(settings), remedy)
-    joint = (
-        settings.pairs != "none"
-        if "pairs" in task.takes
-        else settings.multiclass in (None, MULTICLASS[0])
-    )
-    if name != AUTO and joint and task.name in usable[name].binary:
-        other = (
-            Message("{pairs=none}")
-            if "pairs" in task.takes
-            else Message("{multiclass=}", MULTICLASS[1])
-        )
-        raise UsageError(
-            "solver '{}' trains two classes; give {} or leave out {solver}", name, other
-        )
-    if name == AUTO or name in serving:
+    if name == AUTO:
+        return
+    if task.name in usable[name].binary:
+        _check_machines(settings, name)
+    if name in serving:
         return
     if task.labels == TWO_CLASSES and settings.is_plain:
         known = join_names(
@@ -118,6 +108,17 @@ def check_solver(settings: Settings, loss: Loss) -> None:
         raise UsageError("solver '{}' trains for {} only; use {solver=}", name, known, remedy)
     subject = Message("solver '{}' does not train with {}", name, other_risk)
     raise UsageError("{}; leave out {solver} or give {solver=}", subject, remedy)
+
+
+def _check_machines(settings: Settings, name: str) -> None:
+    """Refuses a solver of two classes where all are trained at once."""
+    of_sets = "pairs" in TASKS[settings.task].takes
+    alone = settings.pairs == "none" if of_sets else settings.multiclass in MULTICLASS[1:]
+    if not alone:
+        other = Message("{pairs=none}") if of_sets else Message("{multiclass=}", MULTICLASS[1])
+        raise UsageError(
+            "solver '{}' trains two classes; give {} or leave out {solver}", name, other
+        )
 
 
 def check_definite(settings: Settings) -> None:
@@ -207,26 +208,35 @@ def check_effects(settings: Settings) -> None:
 
 def check_vectors(settings: Settings) -> None:
     """Refuses biases, starts and bases that rows or their kernel values have no room for."""
-    name, free = chosen_solver(settings), [other for other, row in SOLVERS.items() if row.free_bias]
+    name, basis = chosen_solver(settings), settings.chosen_basis
     if settings.labels == GRADES and settings.bias:
         raise UsageError(
             "a constant feature changes no order; leave out {bias} where rankings are trained"
         )
-    if settings.initial is not None and settings.is_given:
+    if settings.initial is not None:
+        _check_start(settings, name)
+    if settings.has_kernel:
+        _check_biases_of_values(settings, name)
+        _check_basis(settings, name)
+        check_stepping(settings, name)
+    elif basis:
+        raise UsageError("{} chooses a basis for a kernel; give {kernel}", Parameter(basis))
+
+
+def _check_start(settings: Settings, name: str) -> None:
+    if settings.is_given:
         raise UsageError(
             "{initial} names rows by their features; leave it out with {kernel=}", PRECOMPUTED
         )
-    if settings.initial is not None and (
-        name not in (AUTO, SMO) if settings.has_kernel else name == DUAL_CD
-    ):
+    if name not in (AUTO, SMO) if settings.has_kernel else name == DUAL_CD:
         remedy = Message(
             "use {solver=} with a kernel, without one '{}' or '{}'", SMO, NEWTON, CUTTING_PLANE
         )
         raise UsageError("{initial} is no start of solver '{}'; {}", name, remedy)
-    if not settings.has_kernel:
-        if basis := settings.chosen_basis:
-            raise UsageError("{} chooses a basis for a kernel; give {kernel}", Parameter(basis))
-        return
+
+
+def _check_biases_of_values(settings: Settings, name: str) -> None:
+    free = [other for other, row in SOLVERS.items() if row.free_bias]
     if settings.bias:
         refusal = Message(
             "{} takes no constant feature, but {bias=} asks for one; give {bias=0}",
@@ -241,7 +251,11 @@ def check_vectors(settings: Settings) -> None:
     ):
         subject = f"solver '{name}'" if name != AUTO else f"training for loss '{settings.loss}'"
         raise UsageError("{} has no unregularised bias; use {solver=}", subject, free)
-    if (basis := settings.chosen_basis) and name != SUBSPACE:
+
+
+def _check_basis(settings: Settings, name: str) -> None:
+    basis = settings.chosen_basis
+    if basis and name != SUBSPACE:
         raise UsageError(
             "{} is for a subspace, not for '{}'; use {solver=}", Parameter(basis), name, SUBSPACE
         )
@@ -251,7 +265,6 @@ def check_vectors(settings: Settings) -> None:
         raise UsageError(
             "{{basis_file}} names the basis for {{{basis_method=1}|2}}; give both or leave it out"
         )
-    check_stepping(settings, name)
 
 
 def check_nu(settings: Settings) -> None:

@@ -17,7 +17,7 @@ from svmcut.files.names import input_by_ending
 from svmcut.files.remote import is_file
 from svmcut.files.text import MEGABYTE
 from svmcut.spec.entries import CLASSES, NUMBERS, SETS
-from svmcut.spec.kinds import nearest
+from svmcut.spec.spellings import nearest
 from svmcut.tables import reading
 from svmcut.tables.cells import Column, Reread, Undecided, undecided_error
 from svmcut.tables.encoding import (

@@ -192,7 +192,7 @@ def test_names_of_measures_stand_in_their_rows_and_where_they_are_computed():
     }
     assert {path for path, _ in found} == {
         "spec/tasks.py",
-        "spec/kinds.py",
+        "spec/spellings.py",
         "scoring/measures.py",
         "scoring/survival.py",
         *THRESHOLDS,

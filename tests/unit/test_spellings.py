@@ -6,7 +6,8 @@ import pytest
 
 import svmcut
 from svmcut.spec import catalog
-from svmcut.spec.kinds import OTHERS, nearest, one_of, respelt
+from svmcut.spec.kinds import one_of
+from svmcut.spec.spellings import OTHERS, nearest, respelt
 
 
 def known_names():
