@@ -7,11 +7,11 @@ An option of the command line alone is a field of LearnOptions; all others are p
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from functools import cache
 
 from svmcut.base.errors import UsageError
+from svmcut.base.messages import quote_word
 from svmcut.base.records import field, fields, record, replace
 from svmcut.base.typing import Any
 from svmcut.files.names import input_by_ending
@@ -546,4 +546,4 @@ def command_line(report: dict[str, Any]) -> str:
         text = {True: "on", False: "off"}.get(value) if isinstance(value, bool) else None
         joined = ",".join(map(str, value)) if isinstance(value, list) else str(value)
         words += [row.full, text or joined]
-    return " ".join(map(shlex.quote, words))
+    return " ".join(map(quote_word, words))
