@@ -13,6 +13,7 @@ from programs import call
 from sklearn import linear_model, svm
 
 from svmcut.formats.library_text import read_kernel, read_linear
+from svmcut.originals.libs import kernel_machines
 from svmcut.originals.libs.liblinear_predict import decisions
 from svmcut.originals.libs.rows import read_rows
 from svmcut.originals.libs.svm_predict import Predictor
@@ -505,3 +506,13 @@ def test_launchers_run_and_no_other_file_is_replaced(tmp_path, monkeypatch, caps
     assert call("svmcut", "names", "--into", folder, "nothing") == 2
     assert call("svmcut", "names") == 2
     assert "--into" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", ["-t 2 -g 0.5", "-t 0 -c 100", "-t 1 -w1 3 -w2 0.5", "-m 1"])
+def test_pairs_in_one_loop_are_those_of_one_by_one(options, monkeypatch, capfd):
+    assert run(f"svm-train {options} three together") == 0
+    told = capfd.readouterr().out
+    monkeypatch.setattr(kernel_machines, "_fit_together", lambda data, own, *more: iter([None] * 3))
+    assert run(f"svm-train {options} three apart") == 0
+    assert capfd.readouterr().out == told
+    assert Path("apart").read_bytes() == Path("together").read_bytes()

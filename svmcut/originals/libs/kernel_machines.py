@@ -6,14 +6,16 @@ that five folds held out.
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from svmcut._native.smo import EXACT_POINTS
+from svmcut._native.kernels import KernelRows
+from svmcut._native.smo import EXACT_POINTS, MACHINE, train_machines
 from svmcut.base.records import record, replace
 from svmcut.base.resources import usable_cpus
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
@@ -49,7 +51,7 @@ from svmcut.risks.losses import BoundEpsilonInsensitive
 from svmcut.scoring.probabilities import Sigmoid, fit_sigmoid
 from svmcut.solvers.compose import Watched
 from svmcut.solvers.nu import NuProblem, NuSmo
-from svmcut.solvers.smo import KernelProblem, Smo
+from svmcut.solvers.smo import HASTY, KernelProblem, Smo
 from svmcut.training.fallback import RELATIVE_TOLERANCE, best_function, losses_of
 
 if TYPE_CHECKING:
@@ -57,6 +59,8 @@ if TYPE_CHECKING:
 
 #: Megabytes of kernel rows that are kept at least.
 _CACHE = 40.0
+#: Machines of one call of the compiled loop, between which signals are served.
+_TOGETHER = 64
 #: Rows of given kernel values that are compared at once, and how far a value and its mirror image
 #: may be apart, of the largest one.
 _BLOCK, _ROUNDING = 512, 1e-5
@@ -217,7 +221,7 @@ def fit(data: Data, y: NDArray, v: NDArray, options: Svm) -> Machine:
         problem = _problem(data, y, v, options)
         run, idle = _follow(Smo(*how), problem, options)
         machine, late = _settle_stopped(run, _of_cost(run), data, options, _make_losses(problem))
-        lines = _lines_of_cost(run, machine, problem)
+        lines = _lines_of_cost(run.dual, machine, problem.C, problem.weights)
     else:
         nu, least = _nu_problem(data, y, options), 0.0
         run, idle = _follow(NuSmo(*how), nu, options)
@@ -227,12 +231,57 @@ def fit(data: Data, y: NDArray, v: NDArray, options: Svm) -> Machine:
             run, idle = _follow(NuSmo(*how), replace(nu, gap=None), options)
             late.append(f"WARNING: -n {options.nu:g} leaves no margin between two classes")
         machine, lines = _of_nu(run, nu, data, options, least, late)
-    count = run.iterations
     if idle:
         late.insert(0, "WARNING: reaching max number of iterations")
-    head = ["." * (count // 1000) + "*", f"optimization finished, #iter = {count}"]
-    options.say("\n".join([*head, *late, *lines]))
+    _report(run.iterations, [*late, *lines], options)
     return machine
+
+
+def _report(count: int, lines: list[str], options: Svm) -> None:
+    head = ["." * (count // 1000) + "*", f"optimization finished, #iter = {count}"]
+    options.say("\n".join([*head, *lines]))
+
+
+def _fit_together(
+    data: Data, own: list[NDArray], factors: NDArray[np.float64], options: Svm
+) -> Iterator[Machine | None]:
+    """Machines of all pairs of classes of C-SVC, with their reports, by one compiled loop; None for
+    one that is left to `fit`, as all of larger classes are."""
+    pairs, kernel, n = pairs_of(len(own)), options.function(), data.X.n_rows
+    largest = sum(sorted(map(len, own))[-2:])
+    usual = options.svm == C_SVC and data.K is None and kernel.is_definite and len(own) > 2
+    if not usual or largest > EXACT_POINTS:
+        yield from [None] * len(pairs)
+        return
+    threads, cache = usable_cpus(), max(_CACHE, options.cache)
+    parts = [k for pair in pairs for k in pair]
+    counts = np.array([len(own[k]) for k in parts])
+    starts = np.append(0, np.cumsum(counts))[::2].copy()
+    rows = np.concatenate([own[k] for k in parts]).astype(np.int64)
+    sides = np.repeat(np.tile(np.array([1, -1], np.int8), len(pairs)), counts)
+    v = np.ones(n)
+    for part, factor in zip(own, factors, strict=True):
+        v[part] = factor
+    weights = None if (v == 1).all() else v
+    values = KernelRows(data.X, kernel, threads).gram(True) if 8e-6 * n * n <= cache else None
+    rule = options.cost, options.tolerance, -1.0, HASTY, True
+    table, beta = np.zeros(len(pairs), MACHINE), np.zeros(len(rows))
+    known = data.X, kernel, values, weights, rule
+    for first in range(0, len(pairs), _TOGETHER):
+        here = slice(first, first + _TOGETHER)
+        begins = starts[first : first + _TOGETHER + 1]
+        train_machines(*known, begins, rows, sides, cache, threads, beta, table[here])
+        for k in range(first, min(first + _TOGETHER, len(pairs))):
+            if table["met"][k] != 1:
+                yield None
+                continue
+            entries = slice(starts[k], starts[k + 1])
+            machine = Machine(beta[entries], 0.0 - float(table["b"][k]))
+            own_weights = None if weights is None else weights[rows[entries]]
+            dual = float(table["dual"][k])
+            lines = _lines_of_cost(dual, machine, options.cost, own_weights)
+            _report(int(table["iterations"][k]), lines, options)
+            yield machine
 
 
 def _follow(solver: Smo, problem: Any, options: Svm) -> tuple[Any, bool]:
@@ -314,13 +363,13 @@ def _of_cost(run: Any) -> Machine:
     return Machine(f.beta, 0.0 - f.b)
 
 
-def _lines_of_cost(run: Any, machine: Machine, problem: KernelProblem) -> list[str]:
+def _lines_of_cost(dual: float, machine: Machine, C: float, weights: NDArray | None) -> list[str]:
     size, n = np.abs(machine.beta), len(machine.beta)
-    most = problem.C if problem.weights is None else problem.C * problem.weights
+    most = C if weights is None else C * weights
     lines = []
-    if problem.weights is None or np.ptp(problem.weights) == 0:
+    if weights is None or np.ptp(weights) == 0:
         lines.append(f"nu = {size.sum() / (float(np.mean(most)) * n):.6f}")
-    return lines + _counts(0.0 - run.dual, machine.rho, size, most)
+    return lines + _counts(0.0 - dual, machine.rho, size, most)
 
 
 def _of_nu(
@@ -452,13 +501,16 @@ def train(rows: Rows, options: Svm) -> KernelText:
         options.say("WARNING: training data in only one class. See README for details.")
     coef: NDArray[np.float64] = np.zeros((len(rows), max(1, K - 1)))
     used, rho, sigmoids = np.zeros(len(rows), bool), [], []
+    together: Any = itertools.repeat(None)
+    if not options.probability:
+        together = _fit_together(data, own, factors, options)
     for i, j in pairs_of(K):
         pair = np.concatenate([own[i], own[j]])
         y = np.repeat([1.0, -1.0], [len(own[i]), len(own[j])])
         v = np.where(y > 0, factors[i], factors[j])
         if options.probability:
             sigmoids.append(pair_sigmoid(data.take(pair), y, v, options))
-        machine = fit(data.take(pair), y, v, options)
+        machine = next(together) or fit(data.take(pair), y, v, options)
         rho.append(machine.rho)
         coef[own[i], j - 1] = machine.beta[: len(own[i])]
         coef[own[j], i] = machine.beta[len(own[i]) :]
