@@ -196,7 +196,8 @@ class SVC(Attributes, KernelSVM):
         Of kernel="linear"; read-only.
     intercept_ : (pairs,) float64
     probA_, probB_ : (pairs,) float64
-        Of the sigmoids 1 / (1 + exp(A f + B)); none without probability=True.
+        Of the sigmoids 1 / (1 + exp(A f + B)) of the first class of a pair, for which f is above
+        0; none without probability=True.
     n_iter_ : (pairs,) int32
     class_weight_ : (K,) float64
     fit_status_ : int
@@ -341,8 +342,10 @@ class SVC(Attributes, KernelSVM):
         check_is_fitted(self)
         if not self._calibrated:
             return np.zeros((0, 2))
-        two = len(self.classes_) == 2
-        return np.array([self._calibration] if two else self._kernel_machines[0].sigmoids)
+        if len(self.classes_) == 2:  # of the first class, as of every pair
+            A, B = self._calibration
+            return np.array([(A, -B)])
+        return np.array(self._kernel_machines[0].sigmoids)
 
     @property
     def probA_(self) -> NDArray[np.float64]:

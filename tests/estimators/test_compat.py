@@ -208,6 +208,18 @@ def test_probabilities_are_those_of_pairs(name):
     assert plain.probA_.shape == (0,) and not hasattr(plain, "predict_proba")
 
 
+@pytest.mark.filterwarnings("ignore")  # the attributes leave scikit-learn
+def test_sigmoids_of_two_classes_are_those_of_the_first_as_in_scikit_learn():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=150) > 0.8).astype(int)  # B is far from 0
+    for kind, error in ((compat.SVC, 1e-12), (theirs.SVC, 0.01)):  # theirs are coupled to 0.0025
+        machine = kind(probability=True, random_state=0).fit(X, y)
+        A, B = machine.probA_[0], machine.probB_[0]
+        first = 1 / (1 + np.exp(-A * machine.decision_function(X) + B))
+        np.testing.assert_allclose(machine.predict_proba(X)[:, 0], first, atol=error)
+
+
 def test_a_machine_is_kept_and_saved(tmp_path):
     X, y = data("iris")
     for machine in (compat.SVC(probability=True), compat.SVC(kernel="linear"), compat.LinearSVC()):
