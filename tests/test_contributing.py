@@ -348,6 +348,7 @@ def test_a_kernel_in_numpy_alone(tmp_path):
 def test_add_a_kernel(tmp_path):
     pytest.importorskip("Cython")
     added(tmp_path, "Add a kernel", *_OF_A_KERNEL)
+    lints(tmp_path)
     compiled(tmp_path, "svmcut_kernel_rows")
     tests = "tests/unit/test_rational_quadratic.py", "tests/contract/test_kernels.py"
     assert checked(tmp_path, "rational", *tests) >= 20
@@ -378,6 +379,7 @@ def test_add_a_program_with_an_originals_name(tmp_path):
         path.write_text(rows.replace(before, added + before), encoding="utf-8")
     (tmp_path / "tests" / "cli").mkdir()
     shutil.copy(ROOT / "tests" / "cli" / "test_originals.py", tmp_path / "tests" / "cli")
+    lints(tmp_path)
     out = passes(tmp_path, "-c", MAP, str(tmp_path))
     assert "usage: svm_map_learn [options] example_file [model_file]" in out
     assert "average-precision (11)" in out and "[default: 3]" in out
