@@ -27,7 +27,7 @@ from svmcut.solvers.protocol import Problem, Progress, Solver, StoppingRule
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec.catalog import solvers
 from svmcut.spec.parameters import Settings
-from svmcut.training.stage import make_solver
+from svmcut.training.driver import make_solver
 
 HINGE = "error-rate"
 COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)

@@ -24,7 +24,7 @@ from svmcut.solvers import auto, dual_cd
 from svmcut.solvers.auto import choose
 from svmcut.solvers.protocol import StoppingRule
 from svmcut.spec.parameters import Settings
-from svmcut.training.stage import make_solver
+from svmcut.training.driver import make_solver
 
 #: Where a constant stands, of hinges and of smooth losses; of a trainer, its parameter.
 CONSTANTS = {

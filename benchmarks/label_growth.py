@@ -31,8 +31,7 @@ from svmcut.solvers.gdmm import Gdmm
 from svmcut.solvers.protocol import StoppingRule
 from svmcut.spec.parameters import Settings
 from svmcut.structured.protocol import StructuredProblem
-from svmcut.training.driver import make_driver
-from svmcut.training.stage import make_solver
+from svmcut.training.driver import make_driver, make_solver
 
 GAPS = (0.1, 0.03, 0.01)
 NEAR = 1.01  # times the lowest objective

@@ -26,7 +26,7 @@ from svmcut.solvers.protocol import Problem, StoppingRule
 from svmcut.spec.parameters import Settings
 from svmcut.structured.multilabel import LabelSets
 from svmcut.structured.protocol import StructuredProblem
-from svmcut.training.stage import make_solver
+from svmcut.training.driver import make_solver
 
 FIELDS = ("trainer", "seconds", "primal", "dual", "error")
 

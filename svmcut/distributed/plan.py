@@ -54,12 +54,11 @@ from svmcut.tables.parts import (
 )
 from svmcut.tasks.protocol import make_task
 from svmcut.training.checks import check_memory
-from svmcut.training.driver import Driver
+from svmcut.training.driver import Driver, Ended, Stage, make_solver
 from svmcut.training.linear import Linear
 from svmcut.training.multiclass import MulticlassPlan
 from svmcut.training.outcome import Objective, Outcome, Units, units_of_examples
 from svmcut.training.settings import resolve_settings
-from svmcut.training.stage import Ended, Stage, make_solver
 from svmcut.training.vectors import units_of_queries, weighted_sensitivity
 
 

@@ -27,9 +27,8 @@ from svmcut.solvers.protocol import State
 from svmcut.solvers.quick import QuickRun
 from svmcut.spec.catalog import LOG_ODDS_OF, load, plan_of
 from svmcut.spec.entries import NUMBERS, TWO_CLASSES
-from svmcut.training.driver import Cost, Driver, Observe
+from svmcut.training.driver import Cost, Driver, Observe, Plan
 from svmcut.training.outcome import Outcome
-from svmcut.training.stage import Plan
 
 FOLDS = 5
 

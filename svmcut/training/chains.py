@@ -44,10 +44,10 @@ from svmcut.training.checks import (
     check_parts,
     checked_weights,
 )
+from svmcut.training.driver import Ended, Plan, Stage, make_solver
 from svmcut.training.gate import Part
 from svmcut.training.outcome import Objective, Outcome, Units
 from svmcut.training.settings import CUTTING_PLANE, kernel_of
-from svmcut.training.stage import Ended, Plan, Stage, make_solver
 
 
 def units_of_structures(settings: Settings, n: int, weights: NDArray | None) -> Units:

@@ -34,12 +34,12 @@ from svmcut.spec.parameters import Settings
 from svmcut.training.certificate import Certified, CertifiedRun, Certify, scaled_bound
 from svmcut.training.chains import units_of_structures
 from svmcut.training.checks import LARGEST_INDEX, checked_weights
+from svmcut.training.driver import Ended, Plan, Stage, make_solver
 from svmcut.training.fallback import RELATIVE_TOLERANCE
 from svmcut.training.gate import Reading
 from svmcut.training.kernel_plan import kernel_warnings
 from svmcut.training.outcome import FULL, Objective, Outcome, Units
 from svmcut.training.settings import kernel_of
-from svmcut.training.stage import Ended, Plan, Stage, make_solver
 
 #: Megabytes that "auto" lets the kernel matrix and the exact cuts take.
 BUDGET = 4000.0

@@ -38,12 +38,12 @@ from svmcut.training.compiled_machines import (
     is_compiled,
     rows_of_machines,
 )
+from svmcut.training.driver import Ended, Plan, Stage
 from svmcut.training.gate import judge_composite, primal_of_file
 from svmcut.training.kernel_plan import kernel_warnings
 from svmcut.training.outcome import PERCENT, Objective, Outcome, class_units
 from svmcut.training.settings import kernel_of
 from svmcut.training.shared_vectors import in_own_columns, part_of_machines, unite_rows
-from svmcut.training.stage import Ended, Plan, Stage
 
 #: Nonzeros of a row from which the values of all rows serve pairs better than rows of their own: a
 #: value of two classes is one machine's alone, so that sharing halves their number and costs the

@@ -31,10 +31,10 @@ from svmcut.spaces.subspace import Basis, Subspace
 from svmcut.spec.catalog import FOURIER, SOLVERS
 from svmcut.spec.parameters import Settings
 from svmcut.training.certificate import CUTS, Certified, Certify
+from svmcut.training.driver import Ended, Stage
 from svmcut.training.gate import STATIONARY, Part, Reading
 from svmcut.training.kernel_plan import KernelPlan, KernelRoom
 from svmcut.training.outcome import Objective, Outcome
-from svmcut.training.stage import Ended, Stage
 
 
 class Span:

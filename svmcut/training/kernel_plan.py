@@ -28,6 +28,7 @@ from svmcut.solvers.protocol import StoppingRule
 from svmcut.spaces.kernel import ROUNDED
 from svmcut.spec.parameters import Settings
 from svmcut.training.certificate import in_columns, is_close, sample_nonzeros, scaled_bound
+from svmcut.training.driver import Plan
 from svmcut.training.fallback import RELATIVE_TOLERANCE, Losses, best_function, losses_of
 from svmcut.training.gate import (
     DIGITS_TOLERANCE,
@@ -40,7 +41,6 @@ from svmcut.training.gate import (
 )
 from svmcut.training.outcome import Outcome
 from svmcut.training.settings import SMO, kernel_of
-from svmcut.training.stage import Plan
 from svmcut.training.vectors import Vectors
 
 #: Megabytes for stored kernel values and features; half of them for the Gram matrix.

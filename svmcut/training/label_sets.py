@@ -39,9 +39,9 @@ from svmcut.structured.multilabel import LabelSets
 from svmcut.training.certificate import in_columns, part_of_features, score_sensitivity
 from svmcut.training.chains import Structured, units_of_structures
 from svmcut.training.checks import check_label_memory, check_parts, checked_weights
+from svmcut.training.driver import Ended, Plan, Stage, make_solver
 from svmcut.training.gate import Part
 from svmcut.training.outcome import Objective, Outcome
-from svmcut.training.stage import Ended, Plan, Stage, make_solver
 
 if TYPE_CHECKING:
     from svmcut.models import SetModel

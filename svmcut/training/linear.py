@@ -25,10 +25,10 @@ from svmcut.spec.catalog import AUTO, SOLVERS, TASKS
 from svmcut.spec.entries import DUAL_CD
 from svmcut.spec.parameters import Settings
 from svmcut.training.certificate import in_columns, is_close, sample_nonzeros, weights_reading
+from svmcut.training.driver import Ended, Plan, Stage, make_solver
 from svmcut.training.gate import Part
 from svmcut.training.outcome import Objective, Outcome
 from svmcut.training.settings import CUTTING_PLANE, kernel_of
-from svmcut.training.stage import Ended, Plan, Stage, make_solver
 from svmcut.training.vectors import BoundRows, Vectors
 
 #: Weights from which on a pass over the rows is sooner done than writing and reading a model.

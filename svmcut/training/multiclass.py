@@ -67,11 +67,11 @@ from svmcut.training.checks import (
     checked_weights,
     class_warnings,
 )
+from svmcut.training.driver import Ended, Plan, Stage, make_solver
 from svmcut.training.emissions import BUDGET, FunctionsPlan
 from svmcut.training.gate import Part, Reading
 from svmcut.training.outcome import PERCENT, STOPS, Objective, Outcome, Units, class_units
 from svmcut.training.settings import SMO_ROWS
-from svmcut.training.stage import Ended, Plan, Stage, make_solver
 from svmcut.training.vectors import BoundRows
 
 #: What svm_multiclass asks of the margin of a wrong class, by rescaling and norm of the slack, and

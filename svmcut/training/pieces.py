@@ -25,9 +25,8 @@ from svmcut.spec import schemas
 from svmcut.spec.catalog import load, plan_of
 from svmcut.spec.parameters import Settings
 from svmcut.spec.schemas import Form, State
-from svmcut.training.driver import Driver
+from svmcut.training.driver import Driver, Ended, Plan, Stage
 from svmcut.training.outcome import Objective, Outcome
-from svmcut.training.stage import Ended, Plan, Stage
 
 Costs = tuple[float | None, float | None]
 Done = Mapping[int, Outcome]

@@ -30,11 +30,11 @@ from svmcut.solvers.smo import KernelProblem, Smo
 from svmcut.spec.entries import NUMBERS, ONE_CLASS
 from svmcut.spec.parameters import Settings
 from svmcut.training.checks import check_nu, read_initial
+from svmcut.training.driver import Ended, Plan, Stage
 from svmcut.training.gate import Reading, primal_of_file
 from svmcut.training.given import GivenRoom, room_of
 from svmcut.training.kernel_plan import KernelPlan, KernelRoom
 from svmcut.training.outcome import Objective, Outcome
-from svmcut.training.stage import Ended, Plan, Stage
 from svmcut.training.vectors import Vectors
 
 

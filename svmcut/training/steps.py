@@ -28,10 +28,10 @@ from svmcut.spaces.kernel import DrawnSpace
 from svmcut.spec import schemas
 from svmcut.spec.catalog import SOLVERS, SUBSPACE, solver_class
 from svmcut.spec.parameters import Settings
+from svmcut.training.driver import Ended, make_solver
 from svmcut.training.kernel_cuts import Chosen, Span, judge_span
 from svmcut.training.kernel_plan import KernelPlan, KernelRoom
 from svmcut.training.outcome import FULL, Objective, Outcome
-from svmcut.training.stage import Ended, make_solver
 from svmcut.training.vectors import Vectors
 
 

@@ -23,7 +23,7 @@ from svmcut.spaces import linear
 from svmcut.spaces.linear import LinearSpace
 from svmcut.spec.catalog import solvers
 from svmcut.spec.parameters import Settings
-from svmcut.training.stage import make_solver
+from svmcut.training.driver import make_solver
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 GAPS = {"cutting-plane": 1e-2, "dual-cd": 1e-5, "newton": 1e-5}
