@@ -78,6 +78,14 @@ MAX_WHOLE_ROWS, CRAWL = 600, 200_000
 MAX_COLUMN_WORK = 2e8
 
 
+def _centred(K: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Kernel values of the features less their mean: the same dual where coefficients add up to 0,
+    with more digits where features are far from 0."""
+    means = K.mean(axis=0)
+    centred: NDArray[np.float64] = K - means - means[:, None] + means.mean()
+    return centred
+
+
 @record
 class KernelProblem:
     """min over w of 1/2 |w|^2 + C sum_i v_i max(0, 1 - y_i f(x_i)), of targets of max(0, |y_i -
@@ -407,7 +415,9 @@ class SmoRun(Run):
             K: Any = problem.X.to_dense().astype(np.float64)
         else:
             K = values(problem, self._solver.threads)
-        beta = problem.best(K, self._solver.free_bias) if np.isfinite(K).all() else None
+        free, beta = self._solver.free_bias, None
+        if np.isfinite(K).all():
+            beta = problem.best(K if is_narrow or not free else _centred(K), free)
         if beta is not None:
             known = 0 if problem.shared or is_narrow else K.size
             counts = run.iterations, run.evaluations + known

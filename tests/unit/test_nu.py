@@ -175,3 +175,12 @@ def test_a_limit_leaves_a_model_that_is_certified(tmp_path):
     assert ours.dual <= whole.primal + 1e-9 and whole.dual <= ours.primal + 1e-9
     write_model(str(tmp_path / "model"), ours.model)
     assert read_model(str(tmp_path / "model")).support.n_rows == ours.model.support.n_rows
+
+
+def test_a_large_constant_in_a_kernel_costs_no_steps(rng):
+    X, y = rng.normal(size=(20, 5)), rng.normal(size=20)
+    words = {"degree": 2, "scale_kernel": 0.014, "coef0": 1234567.9}
+    found = svmcut.train(
+        (X, y), task="regression", nu=0.6, example_cost=0.3, kernel="polynomial", gap=1e-4, **words
+    )
+    assert found.progress.iteration < 3_000_000 and found.gap <= 0.005 * found.primal
