@@ -103,6 +103,8 @@ class MachinesRun(Run):
 
     def __iter__(self) -> Iterator[Progress]:
         began, size, machines = time.perf_counter(), FIRST_CALL, len(self.table)
+        if self._next:  # of a run that goes on
+            yield self._progress(began)
         while self._next < machines:
             called, last = time.perf_counter(), min(self._next + size, machines)
             try:

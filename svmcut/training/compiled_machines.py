@@ -75,7 +75,6 @@ def is_compiled(s: Settings, risk: Any, largest: int) -> bool:
         and isinstance(risk, BoundHinge)
         and not (s.is_given or s.is_nu or s.keep_multipliers)
         and s.initial is None
-        and s.max_iterations is None
         and kernel_of(s).is_definite
     )
 
