@@ -37,12 +37,13 @@ def signature_of(model) -> ModelSignature:
     return ModelSignature(Schema(columns), Schema([ColSpec(answer)]))
 
 
-def log_model(name: str, path: str):
-    """Logs the model file at a path in the current run."""
+def log_model(name: str, path: str, requirements=("svmcut",)):
+    """Logs the model file at a path in the current run; requirements name svmcut as it is installed
+    where the model is to serve, such as a wheel."""
     return mlflow.pyfunc.log_model(
         name,
         python_model=SvmcutModel(),
         artifacts={"model": path},
         signature=signature_of(svmcut.load(path)),
-        pip_requirements=["svmcut[tables]", "pandas"],
+        pip_requirements=[*requirements, "pandas", "pyarrow"],
     )

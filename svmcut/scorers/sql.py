@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from svmcut.base.errors import UsageError
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.scorers.description import INSIDE, LARGEST, NUMBER, Scorer, describe
 from svmcut.scorers.literals import in_sql, quote_sql, real
@@ -32,11 +33,13 @@ class Dialect(NamedTuple):
     number: str = "NULLIF(CAST({} AS DOUBLE PRECISION), CAST('NaN' AS DOUBLE PRECISION))"
     #: True if a text may hold a NUL.
     has_nul: bool = True
+    #: True if names of columns may differ by case alone.
+    has_case: bool = False
 
 
 DIALECTS = {
     "sqlite": Dialect("CHAR", "MIN", "MAX", number="CAST(NULLIF({}, '') AS REAL)"),
-    "postgresql": Dialect("CHR", "LEAST", "GREATEST", trim="BTRIM", has_nul=False),
+    "postgresql": Dialect("CHR", "LEAST", "GREATEST", trim="BTRIM", has_nul=False, has_case=True),
     "duckdb": Dialect("CHR", "LEAST", "GREATEST"),
 }
 
@@ -49,8 +52,19 @@ def write(
     dialect: str = "sqlite",
     table: str = "input",
 ) -> None:
-    """Writes the whole file; see svmcut.spec.entries.Format. Raises as `describe`."""
-    output.write(_Query(describe(path, model), DIALECTS[dialect]).text(table).encode())
+    """Writes the whole file; see svmcut.spec.entries.Format. Raises as `describe`, and
+    UsageError for columns that the database does not tell apart."""
+    scorer, known = describe(path, model), DIALECTS[dialect]
+    names = [column.name for column, _ in scorer.columns]
+    for place, name in enumerate(names):
+        if not known.has_case and name.lower() in map(str.lower, names[:place]):
+            raise UsageError(
+                "{}: two columns are called '{}' but for case, which {} takes for one; rename one",
+                path,
+                name,
+                dialect,
+            )
+    output.write(_Query(scorer, known).text(table).encode())
 
 
 class _Query:
