@@ -41,7 +41,7 @@ def convert_linear_classes(scope: Any, operator: Any, container: Any) -> None:
     probabilities, whose second output would be taken for these."""
     machine = operator.raw_operator
     if hasattr(machine, "predict_proba"):
-        raise UsageError("the machine has probabilities; save it, and use svmcut export --to onnx")
+        raise UsageError("the machine has probabilities; save it, and export its file to ONNX")
     W = np.asarray(getattr(machine.coef_, "toarray", lambda: machine.coef_)(), np.float64)
     b = np.broadcast_to(np.asarray(machine.intercept_, np.float64), len(W))
     if len(W) == 1:

@@ -13,6 +13,10 @@ from statistics import NormalDist
 from svmcut.base.messages import escape
 from svmcut.base.typing import Any
 from svmcut.inspection import text as texts
+from svmcut.spec.catalog import TASKS
+from svmcut.spec.places import PRECISION, RECALL
+
+ACCURACY = TASKS["classification"].measure
 
 #: Of measures that are shares of rows.
 LEVEL = 0.95
@@ -123,11 +127,11 @@ def _intervals(data: dict[str, Any]) -> dict[str, str]:
     shares: dict[str, tuple[int, int]] = {}
     if {"tp", "fp", "fn", "tn"} <= data.keys():
         tp, fp, fn, tn = (data[key] for key in ("tp", "fp", "fn", "tn"))
-        shares = {"accuracy": (tp + tn, tp + fp + fn + tn), "precision": (tp, tp + fp)}
-        shares["recall"] = (tp, tp + fn)
-    elif "accuracy" in data["measures"]:
-        hits = data["measures"]["accuracy"] / 100 * data["examples"]
-        shares = {"accuracy": (round(hits), data["examples"])}
+        shares = {ACCURACY: (tp + tn, tp + fp + fn + tn), PRECISION: (tp, tp + fp)}
+        shares[RECALL] = (tp, tp + fn)
+    elif ACCURACY in data["measures"]:
+        hits = data["measures"][ACCURACY] / 100 * data["examples"]
+        shares = {ACCURACY: (round(hits), data["examples"])}
     ends = {name: share_interval(*share) for name, share in shares.items() if share[1]}
     return {name: f"{low:.2f} to {high:.2f}" for name, (low, high) in ends.items()}
 

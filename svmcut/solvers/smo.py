@@ -78,7 +78,7 @@ MAX_WHOLE_ROWS, CRAWL = 600, 200_000
 MAX_COLUMN_WORK = 2e8
 
 
-def _centred(K: NDArray[np.float64]) -> NDArray[np.float64]:
+def _centre(K: NDArray[np.float64]) -> NDArray[np.float64]:
     """Kernel values of the features less their mean: the same dual where coefficients add up to 0,
     with more digits where features are far from 0."""
     means = K.mean(axis=0)
@@ -417,7 +417,7 @@ class SmoRun(Run):
             K = values(problem, self._solver.threads)
         free, beta = self._solver.free_bias, None
         if np.isfinite(K).all():
-            beta = problem.best(K if is_narrow or not free else _centred(K), free)
+            beta = problem.best(K if is_narrow or not free else _centre(K), free)
         if beta is not None:
             known = 0 if problem.shared or is_narrow else K.size
             counts = run.iterations, run.evaluations + known

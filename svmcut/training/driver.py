@@ -109,7 +109,7 @@ class Plan:
         """Refuses what no stage of this plan leaves to another, as a StateError."""
         schemas.require(handed is None, "found", "nothing")
 
-    def resume_at(self, stage: Any, found: Any) -> None:
+    def resume_at(self, stage: Any, handed: Any) -> None:
         """Takes in where a fit goes on, for plans whose stages depend on limits, which may differ
         from those of the fit before."""
 

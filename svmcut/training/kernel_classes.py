@@ -158,8 +158,8 @@ class MachinesPlan(Plan):
         self._begin(len(handed["done"]), handed["done"])
         self._plan.check_found(handed["machine"])
 
-    def resume_at(self, stage: Any, found: Any) -> None:
-        self._is_compiled = self._can_compile and (found is not None or stage == TOGETHER)
+    def resume_at(self, stage: Any, handed: Any) -> None:
+        self._is_compiled = self._can_compile and (handed is not None or stage == TOGETHER)
 
     def pieces(self, objective: Objective) -> int:
         """The number of machines; see svmcut.training.pieces.Splits."""
