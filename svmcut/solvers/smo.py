@@ -131,7 +131,7 @@ class KernelProblem:
 
     def dual(self, beta: NDArray[np.float64], v: NDArray[np.float64]) -> float:
         """Return D where v = y - K beta."""
-        value = 0.5 * float(beta @ (self.y + v))
+        value = 0.5 * float(np.add.reduce(beta * (self.y + v)))
         return value - self.tube * float(np.abs(beta).sum()) if self.tube else value
 
     def best(self, K: Any, free_bias: bool) -> NDArray[np.float64] | None:
@@ -468,7 +468,7 @@ class SmoRun(Run):
         risk = 0.0
         if run.active == len(problem.y):
             beta, v = run.solution()
-            squared = float(beta @ (problem.y - v))
+            squared = float(np.add.reduce(beta * (problem.y - v)))  # as the compiled loop sums
             risk = problem.risk(v - self._bias(beta, v))
             self._primal = min(self._primal, 0.5 * squared + problem.C * risk)
         passes = run.evaluations / len(problem.y) ** 2

@@ -115,7 +115,19 @@ class MachinesRun(Run):
                 raise Interrupted(self._progress(began)) from None
             seconds = time.perf_counter() - called
             self._next, size = last, max(1, int(size * min(8.0, SECONDS / max(seconds, 1e-9))))
+            self._keep_steps()
             yield self._progress(began)
+
+    def _keep_steps(self) -> None:
+        """Leave the machine with which there are too many steps, and those behind it."""
+        most = self._solver.max_steps
+        if most is None:
+            return
+        over = np.flatnonzero(np.cumsum(self.table["iterations"]) > most)
+        if len(over):
+            self.table[over[0] :] = np.zeros((), MACHINE)
+            self.beta[self._problem.starts[over[0]] :] = 0.0
+            self._next = len(self.table)
 
     def _train(self, machines: slice) -> None:
         p, s, rule = self._problem, self._solver, self._rule
@@ -158,3 +170,5 @@ class SmoMachines(Solver):
     threads: int = 1
     #: Kernel values that were computed before.
     evaluations: int = 0
+    #: The most steps of all machines.
+    max_steps: int | None = None

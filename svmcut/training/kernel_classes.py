@@ -241,20 +241,25 @@ class MachinesPlan(Plan):
 
     def _problem_together(self, objective: Objective) -> MachinesProblem:
         """All machines as the compiled loop takes them."""
-        s, kernel, N = self.settings, kernel_of(self.settings), len(self._y)
+        s, at_zero = self.settings, objective.C * np.array(self._at_zero)
+        how = objective.C, objective.epsilon, s.gap, self._weights, self._values_together()
+        return MachinesProblem(self._X, kernel_of(s), *how, *self._entries, at_zero)
+
+    def _values_together(self) -> NDArray | None:
+        """Kernel values of all rows for the compiled loop and what it leaves, where they fit."""
+        s, N = self.settings, len(self._y)
         need = 8e-6 * N * N
         fits = need <= s.cache_size and not describe_shortage(need, s.max_memory, least=100)
         if self._values is None and fits:
-            rows = KernelRows(self._X, kernel, s.threads)
+            rows = KernelRows(self._X, kernel_of(s), s.threads)
             self._values = rows.gram(True)
             self._evaluations = rows.evaluations
-        at_zero = objective.C * np.array(self._at_zero)
-        how = objective.C, objective.epsilon, s.gap, self._weights, self._values
-        return MachinesProblem(self._X, kernel, *how, *self._entries, at_zero)
+        return self._values
 
     def _stage_together(self, objective: Objective) -> Stage:
         s, problem = self.settings, self._problem_together(objective)
-        solver = SmoMachines(bool(s.free_bias), s.cache_size, s.threads, self._evaluations)
+        how = s.cache_size, s.threads, self._evaluations, s.max_iterations
+        solver = SmoMachines(bool(s.free_bias), *how)
         return Stage(TOGETHER, solver, problem, objective)
 
     def _finish_together(self, objective: Objective, ended: Ended) -> dict[str, Any] | Outcome:
@@ -296,7 +301,8 @@ class MachinesPlan(Plan):
         ].by_conditions:  # in percent of the machine's own rows, so that the gaps add up to C e
             epsilon *= self._total**-1 * self.units.samples
         if most is not None:
-            most = max(1, most - sum(outcome.progress.iteration for outcome in done))
+            before = self._sums_together.iteration
+            most = max(1, most - before - sum(outcome.progress.iteration for outcome in done))
         values, cache = self._values_for(len(rows)), s.cache_size
         if values is not None:  # what is left for rows of its own, which are shorter
             cache = max(DEFAULTS["cache_size"], cache - values.nbytes / 1e6)
@@ -352,6 +358,8 @@ class MachinesPlan(Plan):
     def _values_for(self, n: int) -> NDArray | None:
         """Kernel values of all rows for a machine of n of them, computed once; None where the cache
         is too small."""
+        if self._is_compiled:
+            return self._values_together()
         s, N, exact = self.settings, len(self._y), n <= EXACT_POINTS
         need = (8e-6 if exact else 4e-6) * N * N
         if s.is_given or (self._paired and self._X.nnz < WIDE * N):
