@@ -109,10 +109,6 @@ class Plan:
         """Refuses what no stage of this plan leaves to another, as a StateError."""
         schemas.require(handed is None, "found", "nothing")
 
-    def resume_at(self, stage: Any, handed: Any) -> None:
-        """Takes in where a fit goes on, for plans whose stages depend on limits, which may differ
-        from those of the fit before."""
-
     def check_finite(self, primal: float) -> None:
         """Refuses a value that is not, as a TrainingError."""
         if not math.isfinite(primal):
@@ -164,7 +160,6 @@ class Driver:
         if state is not None:
             reached = schemas.checked(state, schemas.fields(found=schemas.anything))["found"]
             plan.check_found(reached)
-            plan.resume_at(state.get("stage"), reached)
         while not isinstance(reached, Outcome):
             try:
                 self._found, self._stage = reached, plan.next(objective, reached)

@@ -108,8 +108,7 @@ class MachinesPlan(Plan):
             float(V.sum() if other is None else V[k] + V[other]) for k, other in self._machines
         ]
         loss = make_risk(s).bind(np.ones(1), None, None, 1)
-        self._can_compile = is_compiled(s, loss, self._largest)
-        self._is_compiled = self._can_compile and s.max_iterations is None
+        self._is_compiled = is_compiled(s, loss, self._largest)
         at_zero = 0.0 if s.is_nu else float(loss.linearize(np.zeros(1)).value)
         #: losses of the machines at w = 0
         self._at_zero = [weight * at_zero for weight in self._totals]
@@ -146,7 +145,7 @@ class MachinesPlan(Plan):
             "found",
         )
         if handed["compiled"] is not None:
-            schemas.require(self._can_compile, "compiled", "nothing")
+            schemas.require(self._is_compiled, "compiled", "nothing")
             _, entries, _ = self._entries
             form = form_of_machines(len(self._machines), len(entries))
             left = schemas.rows(len(self._machines))
@@ -157,9 +156,6 @@ class MachinesPlan(Plan):
             outcome.validate().model.validate(self._examples.X.n_features)
         self._begin(len(handed["done"]), handed["done"])
         self._plan.check_found(handed["machine"])
-
-    def resume_at(self, stage: Any, handed: Any) -> None:
-        self._is_compiled = self._can_compile and (handed is not None or stage == TOGETHER)
 
     def pieces(self, objective: Objective) -> int:
         """The number of machines; see svmcut.training.pieces.Splits."""
