@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from svmcut.base.typing import Any
-from svmcut.risks.protocol import Risk
+from svmcut.base.typing import TYPE_CHECKING, Any
 from svmcut.spec.catalog import LOSSES, TASKS, load
 from svmcut.spec.entries import TWO_CLASSES, Loss
 from svmcut.spec.parameters import Settings
 from svmcut.spec.places import place_of
+
+if TYPE_CHECKING:
+    from svmcut.risks.protocol import Risk
 
 #: Losses of one score a row.
 RISKS: dict[str, Loss] = {loss.name: loss for loss in LOSSES if TASKS[loss.task].has_scores}

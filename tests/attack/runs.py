@@ -47,7 +47,7 @@ def import_all():
         try:
             importlib.import_module(found.name)
         except ModuleNotFoundError as error:
-            if error.name not in ("dask", "distributed", "sklearn"):  # extras
+            if error.name not in ("dask", "distributed", "skl2onnx", "sklearn"):  # extras
                 raise
     import osqp  # noqa: F401
 

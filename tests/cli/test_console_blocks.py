@@ -95,9 +95,11 @@ def test_python_of_a_page_is_run(page):
     assert replay.replay("page.md") == []
 
 
-#: Lines of a shell that need more than a test has: a shell to complete in, a scheduler, a package.
+#: Lines of a shell that need more than a test has: a shell to complete in, a scheduler, a package;
+#: cc and sqlite3 are run by test_deploy.
 SHELL = re.compile(
     r"_SVMCUT_COMPLETE|--scheduler|s3://|dask |DASK_|local:4|--cache /scratch|kubectl |^pip |^ *$"
+    r"|^cc |^sqlite3 "
 )
 
 

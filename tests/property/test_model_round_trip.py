@@ -3,7 +3,7 @@ import os
 import tempfile
 
 import numpy as np
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from svmcut.base.errors import ModelError
@@ -81,8 +81,10 @@ def test_alpha_survives_to_the_bit(model):
 def test_a_model_cut_anywhere_is_refused(model, data):
     with tempfile.TemporaryDirectory() as folder:
         path, text = written(model, folder)
+        end = data.draw(st.integers(0, len(text) - 1))
+        assume(not text.startswith(b"#@ crc32", end))  # without its last line it is an older model
         with open(path, "wb") as file:
-            file.write(text[: data.draw(st.integers(0, len(text) - 1))])
+            file.write(text[:end])
         try:
             read_model(path)
         except ModelError:
