@@ -213,7 +213,16 @@ def models_body() -> str:
     """classify, inspect and scale."""
     return "".join(
         command_section(f"svmcut {name}", name, of_learn("commands.md"))
-        for name in ("classify", "threshold", "inspect", "scale", "convert", "export", "names")
+        for name in (
+            "classify",
+            "threshold",
+            "conformal",
+            "inspect",
+            "scale",
+            "convert",
+            "export",
+            "names",
+        )
     )
 
 
@@ -294,7 +303,7 @@ MANUAL = (
     (
         "svmcut-classify",
         "use, look into, convert and write models of svmcut",
-        ("classify", "inspect", "convert", "export", "threshold", "scale", "names"),
+        ("classify", "inspect", "convert", "export", "threshold", "conformal", "scale", "names"),
         (
             ("svmcut classify test.dat model scores --report report.json", "scores and measures"),
             ("svmcut inspect model --html page.html", "weights, certificate and pictures"),

@@ -19,7 +19,8 @@ from svmcut.base.resources import usable_cpus
 from svmcut.base.typing import Any
 from svmcut.data.arrays import as_rows, rows_of_tokens, vector_examples
 from svmcut.data.examples import Csr
-from svmcut.data.labels import classes_of, label_texts
+from svmcut.data.labels import SIGNS, classes_of, label_texts
+from svmcut.data.labels import named_labels as label_names
 from svmcut.files.examples import read_examples
 from svmcut.files.multilabel import read_multilabel
 from svmcut.files.sequences import as_sequences
@@ -27,12 +28,21 @@ from svmcut.formats import read_file, write_model
 from svmcut.models.bounds import certain_labels, intervals
 from svmcut.models.order_bounds import proven_pairs
 from svmcut.risks.ordinal import query_starts
+from svmcut.scoring.conformal import (
+    ABSOLUTE,
+    Coverage,
+    check_coverage,
+    intervals_of,
+    label_sets,
+)
 from svmcut.scoring.thresholds import choose_threshold, make_promises
 from svmcut.spec.catalog import MARKED
 from svmcut.spec.entries import CLASSES
-from svmcut.spec.places import USUAL_CONFIDENCE
+from svmcut.spec.places import USUAL_CONFIDENCE, USUAL_COVERAGE
 from svmcut.tables.conll import TestColumns
 from svmcut.tables.options import is_frame
+from svmcut.tasks.calibration import calibrate_on, score_of, strangeness_inputs
+from svmcut.tasks.protocol import make_task, tasks_of
 from svmcut.training.outcome import Outcome
 
 
@@ -227,6 +237,86 @@ class Applied:
         before = None if training is None else bare.scores(self._rows(training), threads)
         chosen = choose_threshold(positive, bare.scores(rows.X, threads), asked, before)
         return Model(replace(self.model, threshold=chosen), self.width, self._caution)
+
+    def conformal(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        coverage: float = USUAL_COVERAGE,
+        by_class: bool = False,
+        threads: int = 1,
+    ) -> Model:
+        """This model of numbers or classes with a promise: `predict_interval` and `predict_set`
+        hold the truth of so large a share of new rows, as ``svmcut conformal`` makes it.
+
+        Parameters
+        ----------
+        X : matrix
+            Rows that took no part in training, nor in the choice of the model, drawn like those
+            to come.
+        y : (n,)
+            Their numbers or labels.
+        coverage : float
+            The share, above 0 and below 1.
+        by_class : bool
+            Whether it holds for the rows of every class.
+
+        Raises
+        ------
+        TrainingError
+            Where there are too few rows; a ValueError that says how many are needed.
+        UsageError, DataError
+            Where the model predicts neither, or X and y are no rows of it.
+        """
+        share, score = check_coverage(coverage), score_of(self.model)
+        if score is None:
+            raise UsageError("a coverage is for models of numbers or classes")
+        if by_class and score == ABSOLUTE:
+            raise UsageError("by_class is for models of classes; leave it out")
+        words = self.model.words
+        if words:
+            y = [words.index(word) + 1 if word in words else 0 for word in y]
+        rows = vector_examples(self._rows(X), np.asarray(y))
+        task = make_task(tasks_of(self.model)[0])
+        promised = calibrate_on(task, self.model, [rows], share, by_class, threads)
+        return Model(replace(self.model, coverage=promised), self.width, self._caution)
+
+    def predict_interval(self, X: Any, threads: int = 1) -> NDArray[np.float64]:
+        """(n, 2) the lowest and the highest number of each row's interval.
+
+        Raises
+        ------
+        UsageError
+            Where the model promises no coverage of numbers; `conformal` makes one that does.
+        """
+        return intervals_of(*self._set_inputs(X, threads, of_numbers=True))
+
+    def predict_set(self, X: Any, threads: int = 1) -> list[list]:
+        """The labels of each row's set, in the model's order.
+
+        Raises
+        ------
+        UsageError
+            Where the model promises no coverage of classes; `conformal` makes one that does.
+        """
+        sets = label_sets(*self._set_inputs(X, threads, of_numbers=False))
+        names = getattr(self.model, "names", None)
+        numbers = [*(self.model.labels or SIGNS)] if names is None else names.tolist()
+        labels = label_names(numbers, self.model.words)
+        return [[label for label, has in zip(labels, row, strict=True) if has] for row in sets]
+
+    def _set_inputs(self, X: Any, threads: int, of_numbers: bool) -> tuple[Coverage, NDArray]:
+        """The promise, and what its scores are made of for these rows."""
+        promised = getattr(self.model, "coverage", None)
+        if promised is None or (promised.score == ABSOLUTE) != of_numbers:
+            what = "numbers" if of_numbers else "classes"
+            raise UsageError("the model promises no coverage of {}; use conformal(X, y)", what)
+        rows, task = self._rows(X), make_task(tasks_of(self.model)[0])
+        part = vector_examples(rows, np.zeros(rows.n_rows))
+        predicted = task.predictor(self.model, threads)(part)
+        made = strangeness_inputs(task, self.model, promised.score, part, predicted, threads)
+        return promised, made
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the model file of ``svmcut learn``, which `load` and ``svmcut classify`` read."""

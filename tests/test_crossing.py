@@ -25,6 +25,7 @@ from svmcut.formats.exported import can_express
 from svmcut.loading import Model
 from svmcut.spec.catalog import COLUMNS, EXPORTS, INPUTS, MARKED, TABLES, TASKS
 from svmcut.spec.entries import SETS, TAGS
+from svmcut.tasks.calibration import score_of
 from svmcut.tasks.protocol import presentation
 
 
@@ -294,6 +295,11 @@ USES = {
             "0.6",
         ),
         lambda cell, model: hasattr(model, "threshold") and model.loss not in MARKED,
+        lambda runner, cell: runner.predictions(cell, "careful"),
+    ),
+    "conformal": Use(
+        ("conformal", "DEV", "@model", "@careful", "--coverage", "0.6"),
+        lambda cell, model: score_of(model) is not None,
         lambda runner, cell: runner.predictions(cell, "careful"),
     ),
     **{

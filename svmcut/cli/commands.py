@@ -29,6 +29,11 @@ COMMANDS = {
         "threshold",
         "Choose a threshold that promises precision or recall.",
     ),
+    "conformal": (
+        "svmcut.cli.conformal",
+        "conformal",
+        "Promise that intervals or sets of labels hold the truth.",
+    ),
     "convert": ("svmcut.cli.convert", "convert", "Make examples of a table or of texts."),
     "export": ("svmcut.cli.export", "export", "Write a model in another program's format."),
     "scale": ("svmcut.cli.scale", "scale", "Scale features to one range."),

@@ -161,6 +161,23 @@ SCORING = (
         kind=PATH,
     ),
     Option(
+        "intervals",
+        ("--intervals",),
+        OUTPUT,
+        "Write LOW HIGH per row, between which svmcut conformal promised that the number lies.",
+        default="none",
+        kind=PATH,
+    ),
+    Option(
+        "label_sets",
+        ("--label-sets",),
+        OUTPUT,
+        "Write the labels of each row's set, which svmcut conformal promised to hold the right "
+        "one, with blanks in between; - for none.",
+        default="none",
+        kind=PATH,
+    ),
+    Option(
         "progress",
         ("--progress/--no-progress",),
         OUTPUT,
@@ -264,6 +281,8 @@ class ScoringOptions:
     progress: bool | None = None
     certify: bool = False
     bounds: str | None = None
+    intervals: str | None = None
+    label_sets: str | None = None
     #: Names of the three files in messages.
     names: Files = NAMES
 
@@ -311,6 +330,8 @@ def check_files(
         outputs = [File(options.names.predictions, path) for path in spread[1]]
     outputs += [] if options.report is None else [File("--report", options.report)]
     outputs += [] if options.bounds is None else [File("--bounds", options.bounds)]
+    outputs += [] if options.intervals is None else [File("--intervals", options.intervals)]
+    outputs += [] if options.label_sets is None else [File("--label-sets", options.label_sets)]
     check_roles(inputs, outputs)
     return outputs
 
@@ -334,6 +355,8 @@ def print_lines(
         print(noise, end="", flush=True)
     if options.certify and predicted.certifier is not None:
         print(predicted.certifier.summary(), end="", flush=True)
+    if options.verbosity >= 1 and (covered := getattr(predicted, "covered", None)):
+        print(covered.summary(), end="", flush=True)
     if not measured:
         if options.is_own and options.verbosity >= 1:
             print(f"{tally.counts()['examples']} predictions written", flush=True)

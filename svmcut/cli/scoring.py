@@ -146,14 +146,25 @@ def open_certifier(
         yield Certifier(model, output, threads)
 
 
-def _take_both(first: Callable[[Any, Any], None], certifier: Certifier | None) -> Callable:
-    """Consumer of predicted blocks that passes them to the certifier too."""
-    if certifier is None:
+def _open_covered(task: Task, model: Any, path: str, options: ScoringOptions) -> Any:
+    """Context of svmcut.cli.covering.open_covered, imported for the models and options it is of."""
+    asked = options.intervals is not None or options.label_sets is not None
+    if getattr(model, "coverage", None) is None and not asked:
+        return contextlib.nullcontext()
+    from svmcut.cli.covering import open_covered
+
+    return open_covered(task, model, path, options)
+
+
+def _take_all(first: Callable[[Any, Any], None], *others: Any) -> Callable:
+    """Consumer of predicted blocks that passes them to the others that are not None too."""
+    takers = [first, *(other.take for other in others if other is not None)]
+    if len(takers) == 1:
         return first
 
     def take(part: Any, predicted: Any) -> None:
-        first(part, predicted)
-        certifier.take(part, predicted)
+        for one in takers:
+            one(part, predicted)
 
     return take
 
@@ -241,6 +252,8 @@ def run_scoring(
             head = {"command": "classify", "version": __version__, **counts}
             if predicted.certifier is not None:
                 measures = measures | predicted.certifier.report()
+            if predicted.covered is not None:
+                measures = measures | predicted.covered.report()
             last = {"seconds": seconds, "warnings": [*map(in_options, warnings)]}
             write_report(options.report, head | measures | last)
     return warnings
@@ -377,12 +390,18 @@ def predict_files(
     if spread is None:
         wanted = options.progress if options.task is None else False
         asked = files.model, options.certify, options.bounds, options.threads
-        with counting_bar(wanted) as count, open_certifier(scorer, *asked) as certifier:
-            how = how._replace(watch=_take_both(count, certifier))
+        with (
+            counting_bar(wanted) as count,
+            open_certifier(scorer, *asked) as certifier,
+            _open_covered(task, scorer, files.model, options) as covered,
+        ):
+            how = how._replace(watch=_take_all(count, certifier, covered))
             predicted = predict(task, scorer, files.examples, files.predictions, how)
-            predicted = predicted._replace(certifier=certifier)
+            predicted = predicted._replace(certifier=certifier, covered=covered)
     elif table is not None:
         raise UsageError("{scheduler} is for examples in LIBSVM's text; leave it out")
+    elif options.intervals is not None or options.label_sets is not None:
+        raise UsageError("--intervals and --label-sets do not go with {scheduler}; leave it out")
     elif options.certify or options.bounds is not None:
         raise UsageError("{certify} and {scheduler} do not go together; leave one of them out")
     else:

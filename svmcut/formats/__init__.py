@@ -11,6 +11,7 @@ from svmcut.base.messages import Message
 from svmcut.base.typing import TYPE_CHECKING, Any, NamedTuple
 from svmcut.files.output import write_atomically
 from svmcut.files.remote import is_file, open_file
+from svmcut.formats.coverage import format_coverage, split_coverage, with_coverage
 from svmcut.formats.grammar import LINE_LIMIT
 from svmcut.formats.marks import split_table, with_table, write_table
 from svmcut.formats.seals import EARLIER, ChecksumOutput, split_seal
@@ -65,11 +66,13 @@ def read_file(
             how = {"zero_based": True} if zero_based and row.from_zero else {}
             read = load(f"{row.where}:read")
             body, seal = split_seal(path, first, file, row.mapped)
+            body, coverage = (body, []) if row.mapped else split_coverage(body)
             body, table = split_table(path, body, row.mapped)
             model = read(path, first, body, **how)
             if not (row.mapped or row.foreign):
                 model = _validate(path, model)
             model = model if table is None else with_table(path, model, table)
+            model = with_coverage(path, model, coverage) if coverage else model
             model, caution = seal.apply(path, model)
             if probable and row.most_probable and getattr(model, "has_probabilities", False):
                 from svmcut.models import most_probable
@@ -101,7 +104,7 @@ def read_light(path: str) -> tuple[ScoringModel, int]:
             first = file.readline(LINE_LIMIT)
             if first.rstrip() not in (svm_light.LIGHT, FORMATS[0].first):
                 raise _unknown(path, first)
-            body, _ = split_seal(path, first, file, False)
+            body, _ = split_coverage(split_seal(path, first, file, False)[0])
             return svm_light.read_counted(path, first, body)
     except OSError as error:
         raise ModelError(path, error.strerror or str(error)) from error
@@ -141,6 +144,8 @@ def write_model(path: str, model: Model, original: bool = False) -> None:
         has_arrays = getattr(model, "binary", False)  # which have a checksum of their own
         summed.crc = 0 if has_arrays else summed.crc
         write_table(summed, model)
+        if not original and (lines := format_coverage(model)):
+            summed.write(lines)
         if not original and not (has_arrays and getattr(model, "table", None) is None):
             summed.seal(getattr(model, "certificate", None), getattr(model, "cost", None))
 

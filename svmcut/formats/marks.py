@@ -60,7 +60,12 @@ def text_of(model: ScoringModel) -> bytes:
 
 
 def text_of_classes(model: ClassModel, **first: list[str]) -> bytes:
-    """The marks in `first`, and the lines of a model of classes; classes 1 to K need no names."""
+    """The marks in `first`, and the lines of a model of classes; classes 1 to K need no names.
+    Raises ModelError for labels in an order that no reader accepts, as foreign models may have."""
+    if any(high <= low for low, high in itertools.pairwise(model.names.tolist())):
+        message = "its labels {} do not rise, as in svmcut's files; train it with svmcut learn"
+        shown = ", ".join(map(label_text, model.names.tolist()[:5]))
+        raise ModelError("the model", Message(message, shown))
     words = (
         first
         if model.names.tolist() == [*range(1, len(model.names) + 1)]

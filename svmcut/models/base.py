@@ -15,6 +15,7 @@ from svmcut.spec import schemas
 
 if TYPE_CHECKING:
     from svmcut.models.kernels import Kernel
+    from svmcut.scoring.conformal import Coverage
     from svmcut.tables.encoding import Encoding
 
 
@@ -56,6 +57,8 @@ class BaseModel:
     columns: NDArray[np.int32] | None
     #: Encoding of the table it was trained on.
     table: Encoding | None = None
+    #: Promised coverage of its intervals or sets of labels; see svmcut.scoring.conformal.
+    coverage: Coverage | None = None
 
     @property
     def words(self) -> tuple[str, ...]:

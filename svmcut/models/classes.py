@@ -26,6 +26,7 @@ from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF, TASKS
 
 if TYPE_CHECKING:
+    from svmcut.scoring.conformal import Coverage
     from svmcut.tables.encoding import Encoding
 
 
@@ -121,6 +122,7 @@ class MulticlassModel(SeveralClasses):
     certificate: tuple[float, ...] | None = None
     #: C of an example that weighs 1, for which the certificate holds.
     cost: float | None = None
+    coverage: Coverage | None = None
 
     def scores(self, X: Csr, threads: int = 1) -> NDArray[np.float64]:
         """(n, K) float64 scores of every class."""

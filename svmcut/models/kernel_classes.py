@@ -28,6 +28,7 @@ from svmcut.scoring.probabilities import (
 from svmcut.spec import schemas
 
 if TYPE_CHECKING:
+    from svmcut.scoring.conformal import Coverage
     from svmcut.tables.encoding import Encoding
 
 
@@ -71,6 +72,7 @@ class KernelMulticlassModel(SeveralClasses):
     certificate: tuple[float, ...] | None = None
     #: C of an example that weighs 1, for which the certificate holds.
     cost: float | None = None
+    coverage: Coverage | None = None
 
     @property
     def has_probabilities(self) -> bool:

@@ -31,6 +31,7 @@ from svmcut.spec import schemas
 from svmcut.spec.catalog import LOG_ODDS_OF, MARKED, ONE_CLASS_LOSS
 
 if TYPE_CHECKING:
+    from svmcut.scoring.conformal import Coverage
     from svmcut.tables.encoding import Encoding
 
 
@@ -59,6 +60,8 @@ class Marks(BaseModel):
     cost: float | None = None
     #: C, and for the rows with a multiplier other than 0 (k,) keys and (k,) parts of C.
     multipliers: Any = None
+    #: Promised coverage, as in BaseModel.
+    coverage: Coverage | None = None
 
 
 class TwoClasses(Marks):

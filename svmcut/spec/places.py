@@ -23,6 +23,8 @@ PLACE_KINDS: dict[str, tuple[Kind, Any, str]] = {
 PRECISION, RECALL, SPECIFICITY = PROMISED = ("precision", "recall", "specificity")
 FLOORS, MAXIMISED = floors(PROMISED), one_of((PRECISION, RECALL))
 CONFIDENCE = number(0.5, 0.999999)
+#: What share of new rows a set or interval must hold, 1 excluded; the share where none is given.
+COVERAGE, USUAL_COVERAGE = number(0, 1, above=True), 0.9
 #: Of a threshold where none is given.
 USUAL_CONFIDENCE = 0.95
 

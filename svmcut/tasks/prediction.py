@@ -29,6 +29,8 @@ class Predictions(NamedTuple):
     warnings: tuple[str, ...] = ()
     #: Counts of proven predictions, if they were asked for.
     certifier: Any = None
+    #: Counts of rows in their interval or set, if the model promises a coverage.
+    covered: Any = None
 
 
 class PredictionOptions(NamedTuple):
