@@ -66,8 +66,8 @@ def faults(path):
         if not isinstance(scope, ast.Module | ast.ClassDef | ast.FunctionDef):
             continue
         name = getattr(scope, "name", "")
-        first = re.match(r"[A-Za-z]+", ast.get_docstring(scope) or "")
-        if first and first.group() in FIRST_WORDS:
+        first = re.match(r"\s*([A-Za-z]+)", ast.get_docstring(scope, clean=False) or "")
+        if first and first.group(1) in FIRST_WORDS:
             yield f"{place}:{name}", "docstring"
         if isinstance(scope, ast.FunctionDef):
             continue

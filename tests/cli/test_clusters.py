@@ -41,7 +41,7 @@ def forget(dask_worker):
             part._told = Told()
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("road", ["direct", "margin", "tasks", "newton", "gathered"])
 def test_workers_give_the_bytes_of_one_process(client, tmp_path, monkeypatch, road):
     paths = written(tmp_path, lines(), 5)

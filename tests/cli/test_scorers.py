@@ -128,6 +128,7 @@ TARGETS = {
 FEW = ("two, rbf", "two, text", "two, hashed", "classes, temperature", "classes, pairs", "two")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("kind", "target"),
     [(kind, target) for kind in MODELS for target in TARGETS if target == "python" or kind in FEW],
@@ -151,6 +152,7 @@ def test_programs_answer_as_classify_on_many_tables(target, seed):
         test_a_program_answers_as_classify(kind, target, seed)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("options", [[], ["-t", "2", "-g", "0.5"], ["--task", "regression"]])
 def test_rows_of_numbered_features_are_scored_too(options, target):

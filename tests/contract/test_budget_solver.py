@@ -86,6 +86,7 @@ def test_without_a_budget_the_dual_bounds_the_optimum_and_meets_it(tube):
     assert all(b >= a - 1e-5 * best for a, b in itertools.pairwise(duals))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("cls", SOLVERS)
 @pytest.mark.parametrize(
     "options", [{}, {"hold_out": 0.2}, {"sampling": "independent", "maintenance": "project"}]

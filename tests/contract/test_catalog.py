@@ -229,7 +229,7 @@ def trainer_for(task, kernel, solver, threads=1):
     return make_task(task).plan(records.replace(examples, weights=weights), settings)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("task", "kernel", "solver"), USES)
 def test_every_solver_is_resumed_interrupted_and_the_same_for_any_threads(
     task, kernel, solver, tmp_path

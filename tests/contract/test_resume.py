@@ -124,7 +124,7 @@ def essence(outcome):
     )
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("costs", [(1.0,), (0.1, 30.0)], ids=["one C", "second of a path"])
 @pytest.mark.parametrize("name", RUNS)
 def test_going_on_from_a_state(rng, tmp_path, name, costs):

@@ -181,7 +181,7 @@ def test_input_may_be_read_only_and_strided(name, options, rng):
     expected.coef[:] = 0  # the caller's own
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_threads_leave_no_trace(name, options, rng):
     n = (

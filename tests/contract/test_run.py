@@ -271,7 +271,7 @@ def test_two_runs_of_one_solver_know_nothing_of_each_other(case):
     assert {name: vars(solver)[name] for name in parameters} == parameters
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_run_goes_on_from_the_state_between_any_two_steps(case, tmp_path):
     solver, problem = made(*case)

@@ -53,6 +53,7 @@ def optimum(C, bias):
     return hinge.optimum(*data(3), C, bias)[1]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("C", [1e-3, 1.0, 30.0])
 @pytest.mark.parametrize("name", [name for name in SOLVERS if name.startswith("cutting-plane")])
 def test_osqp_leads_to_the_same_optimum(name, C, monkeypatch):

@@ -90,7 +90,7 @@ def check_heavier(data, found, **known):
 CERTIFIED = [use for use in USES if not SOLVERS[use[2]].steps]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize(("task", "kernel", "solver"), CERTIFIED)
 def test_weight_k_is_k_rows(rng, task, kernel, solver):
     """With their polish the solvers that draw or keep a budget are certified too: their points span

@@ -51,6 +51,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("deviation", DEVIATIONS)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_named_machines_are_what_they_predict(deviation, kernel):
@@ -73,6 +74,7 @@ def test_named_machines_are_what_they_predict(deviation, kernel):
     assert not difference(machine, inside(machine, X + deviation * np.eye(4)[3], 0.3), 1e-5)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("deviation", DEVIATIONS)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_kernel_machines_are_what_they_predict(deviation, kernel):

@@ -45,6 +45,7 @@ def at_once(C):
     return X, y, truth.optimum(X, y, K, C, 1.0)[1]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("solver", ["dual-cd", "cutting-plane"])
 @pytest.mark.parametrize("C", [0.02, 1.0])
 def test_all_classes_at_once_reach_the_reference_optimum(solver, C):
