@@ -80,17 +80,7 @@ def run_conformal(dev: str, model_file: str, target: str, options: ConformalOpti
         warn("svmcut conformal", Message("{}: {}", hide_secrets(model_file), file.caution))
     if report is not None:
         head = {"command": "conformal", "version": __version__}
-        write_report(report, head | coverage_document(promised, labels))
-
-
-def coverage_document(promised: Coverage, labels: list[str]) -> dict[str, Any]:
-    """Entries of a report; a limit of everything is None."""
-    parts = [
-        {"rows": n, "k": k, "limit": limit if math.isfinite(limit) else None}
-        for n, k, limit in zip(promised.rows, promised.ranks, promised.limits, strict=True)
-    ]
-    head = {"coverage": promised.share, "score": promised.score}
-    return head | ({"classes": dict(zip(labels, parts, strict=True))} if labels else parts[0])
+        write_report(report, head | promised.facts(labels))
 
 
 def coverage_lines(promised: Coverage, labels: list[str]) -> Iterator[str]:

@@ -100,6 +100,8 @@ def summary(document: dict[str, Any]) -> list[tuple[str, str]]:
     if "chosen_threshold" in document:
         more = f"{number(document['chosen_threshold'])}, subtracted too"
         rows.append(("Chosen threshold", more))
+    if "promise" in document:
+        rows.append(("Promised coverage", _promise_text(document["promise"])))
     if "probabilities" in document:
         ((name, value),) = document["probabilities"].items()
         if name == "temperature":
@@ -122,6 +124,11 @@ def summary(document: dict[str, Any]) -> list[tuple[str, str]]:
         )
         rows.append(("Multipliers", f"{signs}; {sizes}"))
     return rows
+
+
+def _promise_text(promise: dict[str, Any]) -> str:
+    each = " of each class" if "classes" in promise else ""
+    return f"{100 * promise['coverage']:g} % of new rows{each}, by svmcut conformal"
 
 
 def _shorten(names: Sequence[str], most: int = 20) -> str:

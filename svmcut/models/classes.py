@@ -90,6 +90,8 @@ class SeveralClasses(BaseModel):
         loss = self.loss or TASKS["multiclass"].loss
         head: dict[str, Any] = {"kind": kind, "loss": loss, "labels": self.label_texts()}
         head |= certificate_facts(self.certificate, self.cost)
+        if self.coverage is not None:
+            head["promise"] = self.coverage.facts(self.label_texts())
         fitted = other if self.temperature is None else {"temperature": self.temperature}
         return head if fitted is None else head | {"probabilities": fitted}
 

@@ -134,6 +134,8 @@ class TwoClasses(Marks):
         if self.sigma is not None:
             head["sigma"] = self.sigma
         head |= certificate_facts(self.certificate, self.cost)
+        if self.coverage is not None:
+            head["promise"] = self.coverage.facts(self.label_texts())
         if self.multipliers is not None:
             head["multipliers"] = len(self.multipliers[1])
         if self.calibration is not None:

@@ -23,6 +23,7 @@ L. Wasserman, Least ambiguous set-valued classifiers, JASA 2019.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -57,6 +58,18 @@ class Coverage:
     def by_class(self) -> bool:
         """True if the promise holds for every class."""
         return len(self.rows) > 1
+
+    def facts(self, labels: Sequence[str] = ()) -> dict[str, Any]:
+        """Entries of a report, of a promise by class with the texts of its labels; a limit of
+        everything is None."""
+        parts = [
+            {"rows": n, "k": k, "limit": limit if math.isfinite(limit) else None}
+            for n, k, limit in zip(self.rows, self.ranks, self.limits, strict=True)
+        ]
+        head = {"coverage": self.share, "score": self.score}
+        if not self.by_class:
+            return head | parts[0]
+        return head | {"classes": dict(zip(labels, parts, strict=True))}
 
 
 def check_coverage(given: Any, name: str = "coverage") -> float:

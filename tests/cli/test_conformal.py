@@ -176,6 +176,12 @@ def test_classes_with_too_few_rows_are_told_and_always_in(capfd):
     assert call("svmcut", "conformal", "few.csv", "m", "out", "--by-class", "--report", "r") == 0
     assert "very big: in every set, as 9 rows are needed and there are 5" in capfd.readouterr().out
     assert json.loads(Path("r").read_text())["classes"]["very big"]["limit"] is None
+    assert call("svmcut", "inspect", "out", "--json") == 0
+    told = json.loads(capfd.readouterr().out)["promise"]
+    report = json.loads(Path("r").read_text())
+    assert told == {name: report[name] for name in ("coverage", "score", "classes")}
+    assert call("svmcut", "inspect", "out", "--html", "page", "--card", "card") == 0
+    assert "90 % of new rows of each class" in capfd.readouterr().out
     assert all("very big" in row for row in svmcut.load("out").predict_set("dev.csv"))
 
 
