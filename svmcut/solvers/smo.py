@@ -74,6 +74,8 @@ HASTY, HASTY_PER_POINT, NOTHING, ROUGH = 20_000, 5, 1e-7, 1e-3
 PROBED = 250
 #: Most points whose dual is solved as a whole, and the steps after which it is.
 MAX_WHOLE_ROWS, CRAWL = 600, 200_000
+#: Steps at which so few points end where nothing else ends them.
+MAX_CRAWL = 10_000_000
 #: Rows times the square of their columns up to which that is done for more rows of a linear kernel.
 MAX_COLUMN_WORK = 2e8
 
@@ -239,7 +241,8 @@ class SmoRun(Run):
             self._stepping += time.perf_counter() - began
             self._peek_whole()
             progress = self._progress()
-            if not finished and not self._is_disproved():
+            crawled = not finished and self._has_crawled
+            if not (finished or crawled or self._is_disproved()):
                 yield progress._replace(report=self._is_look_due())
                 continue
             if not finished:
@@ -255,7 +258,7 @@ class SmoRun(Run):
                 self._judge(progress)
             elif self._tolerance <= 4e-10 * self._unit:
                 progress, self._futile = self._refresh(), FUTILE
-            over = self._futile >= FUTILE or self._is_met(progress)
+            over = crawled or self._futile >= FUTILE or self._is_met(progress)
             if self._futile >= FUTILE and not self._is_met(progress):
                 progress = self._solve_whole() or progress
             if finished and not over:
@@ -263,6 +266,12 @@ class SmoRun(Run):
             yield progress
             if over:
                 return
+
+    @property
+    def _has_crawled(self) -> bool:
+        """True where few points took so many steps that only rounding can be left of them."""
+        done = self._native.iterations - self._first
+        return len(self._problem.y) <= MAX_WHOLE_ROWS and done >= MAX_CRAWL
 
     def is_met(self) -> bool:
         """Tell whether the rule is met, of a run that is over."""

@@ -129,3 +129,15 @@ def test_newton_with_a_free_bias_needs_few_steps_where_no_row_has_a_loss():
         )
         assert outcome.converged or outcome.stopped_by == "file"
         assert outcome.progress.iteration <= 8
+
+
+def test_few_rows_never_take_more_than_ten_million_steps():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 5)) * 1.5e7
+    X[:, 1] = 1.26e7
+    y = np.where(rng.random(12) < 0.5, 1.0, -1.0)
+    kernel = {"kernel": "polynomial", "degree": 1, "scale_kernel": 0.0111, "coef0": -1000.5}
+    found = svmcut.train(
+        (X, y), solver="smo", free_bias=False, example_cost=5.4e-5, gap=0.1, **kernel
+    )
+    assert found.stopped_by == "rounding" and found.progress.iteration < 11_000_000
