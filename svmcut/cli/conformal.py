@@ -7,9 +7,9 @@ import click
 
 from svmcut.base.typing import Any
 from svmcut.cli.panels import PanelCommand
-from svmcut.cli.score_lines import THREADS, input_option
-from svmcut.spec.kinds import FLAG, PATH
-from svmcut.spec.options import DATA, OBJECTIVE, OUTPUT, Option
+from svmcut.cli.score_lines import dev_options
+from svmcut.spec.kinds import FLAG
+from svmcut.spec.options import OBJECTIVE, Option
 from svmcut.spec.places import COVERAGE
 
 _EPILOG = """\b
@@ -20,16 +20,8 @@ Examples:
   svmcut classify new.csv prices numbers --intervals intervals
 """
 
-ROWS = (
-    input_option("Format of DEV, as in classify."),
-    Option(
-        "zero_based",
-        ("--zero-based",),
-        DATA,
-        "Feature indices start at 0, as in training.",
-        default="off",
-        kind=FLAG,
-    ),
+ROWS = dev_options(
+    "Write the coverage and its limits as one JSON document.",
     Option(
         "coverage",
         ("--coverage",),
@@ -46,15 +38,6 @@ ROWS = (
         default="off",
         kind=FLAG,
     ),
-    Option(
-        "report",
-        ("--report",),
-        OUTPUT,
-        "Write the coverage and its limits as one JSON document.",
-        default="none",
-        kind=PATH,
-    ),
-    THREADS,
 )
 
 

@@ -10,6 +10,7 @@ from svmcut.files.output import File, check_roles
 from svmcut.spec.catalog import INPUTS, SCHEMES
 from svmcut.spec.kinds import (
     ADDRESS,
+    FLAG,
     LEVEL,
     PATH,
     PRINTED,
@@ -41,6 +42,18 @@ def input_option(help: str) -> Option:
     """Option for the format of a test file."""
     default = "by the file's ending, else svm"
     return Option("input", ("--input",), DATA, help, default=default, kind=one_of(INPUTS))
+
+
+def dev_options(report: str, *own: Option) -> tuple[Option, ...]:
+    """Options of a command on DEV, with its own between; `report` is the help of --report."""
+    zero_based = "Feature indices start at 0, as in training."
+    return (
+        input_option("Format of DEV, as in classify."),
+        Option("zero_based", ("--zero-based",), DATA, zero_based, default="off", kind=FLAG),
+        *own,
+        Option("report", ("--report",), OUTPUT, report, default="none", kind=PATH),
+        THREADS,
+    )
 
 
 #: Options of ``svmcut classify``.

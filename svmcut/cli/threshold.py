@@ -8,9 +8,7 @@ import click
 from svmcut.base.typing import Any
 from svmcut.cli.options import ROWS as TRAINING
 from svmcut.cli.panels import PanelCommand
-from svmcut.cli.score_lines import THREADS, input_option
-from svmcut.spec.kinds import FLAG, PATH
-from svmcut.spec.options import DATA, OUTPUT, Option
+from svmcut.cli.score_lines import dev_options
 
 _EPILOG = """\b
 Examples:
@@ -21,26 +19,9 @@ Examples:
 
 #: Options of learn, too.
 PROMISES = ("at_least", "maximise", "confidence")
-ROWS = (
-    input_option("Format of DEV, as in classify."),
-    Option(
-        "zero_based",
-        ("--zero-based",),
-        DATA,
-        "Feature indices start at 0, as in training.",
-        default="off",
-        kind=FLAG,
-    ),
+ROWS = dev_options(
+    "Write the threshold and its promises as one JSON document.",
     *(row for row in TRAINING if row.field in PROMISES),
-    Option(
-        "report",
-        ("--report",),
-        OUTPUT,
-        "Write the threshold and its promises as one JSON document.",
-        default="none",
-        kind=PATH,
-    ),
-    THREADS,
 )
 
 

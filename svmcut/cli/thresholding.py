@@ -5,34 +5,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import numpy as np
 from numpy.typing import NDArray
 
-from svmcut import __version__
 from svmcut.base.errors import ModelError, TrainingError
-from svmcut.base.messages import Message, escape, hide_secrets
 from svmcut.base.records import record, replace
-from svmcut.base.resources import usable_cpus
-from svmcut.base.typing import Any, NamedTuple
-from svmcut.cli.files import redirect_log, write_report
-from svmcut.cli.guard import warn
+from svmcut.base.typing import Any, ClassVar, NamedTuple
 from svmcut.cli.options import LearnOptions
+from svmcut.cli.promising import Promise, outputs_for, run_promise
 from svmcut.cli.training_report import fact
-from svmcut.files.output import File, check_roles
-from svmcut.formats import read_file, write_model, written_and_read
+from svmcut.formats import written_and_read
 from svmcut.scoring.thresholds import Promises, choose_threshold, make_promises
 from svmcut.spec.catalog import TASKS
 from svmcut.spec.entries import TWO_CLASSES
 from svmcut.spec.parameters import DEFAULTS
 from svmcut.spec.places import USUAL_CONFIDENCE
 from svmcut.tasks.prediction import tally_blocks
-from svmcut.tasks.protocol import Task, input_for, make_task, names_for, tasks_of
+from svmcut.tasks.protocol import Task, tasks_of
 
 
 @record
 class ThresholdOptions:
     """Options of a run of threshold."""
 
+    command: ClassVar[str] = "threshold"
     at_least: tuple[tuple[str, float], ...] = ()
     maximise: str | None = None
     confidence: float = USUAL_CONFIDENCE
@@ -92,36 +87,18 @@ def choose(
     return ChosenThreshold(chosen, len(scores), task.measure(shifted).values)
 
 
-# a model may have scores beyond float64
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def run_threshold(dev: str, model_file: str, target: str, options: ThresholdOptions) -> None:
     """Chooses the threshold, writes the model, and prints what is promised. Raises SvmcutError if
     no threshold keeps the promises; nothing is written then."""
-    report, zero_based = options.report, options.zero_based
-    outputs = [File("OUT", target), *([] if report is None else [File("--report", report)])]
-    check_roles([File("DEV", dev), File("MODEL", model_file)], outputs)
+    outputs = outputs_for(dev, model_file, target, options.report)
     promise = make_promises(dict(options.at_least), options.maximise, options.confidence)
-    file = read_file(model_file, zero_based=zero_based)
-    model: Any = file.model
-    check_two_classes(model, model_file)
-    input = input_for(model, dev, options.input)
-    task, threads = make_task(tasks_of(model)[0], input=input), options.threads or usable_cpus()
-    reading = {"zero_based": zero_based} | names_for(model, model_file, input)
-    try:
-        blocks = task.stream(dev, threads=threads, **reading)
+
+    def make(task: Task, model: Any, blocks: Iterable[Any], threads: int) -> Promise:
         chosen = choose(task, model, blocks, promise, threads)
-    except TrainingError as error:
-        raise TrainingError("{}: {}", dev, error) from None
-    with redirect_log(outputs):
-        write_model(target, chosen.model)
-        for line in threshold_lines(chosen, promise):
-            print(escape(line))
-        print(fact("Model", escape(hide_secrets(target))))
-    if file.is_changed:
-        warn("svmcut threshold", Message("{}: {}", hide_secrets(model_file), file.caution))
-    if report is not None:
-        head = {"command": "threshold", "version": __version__}
-        write_report(report, head | chosen.document(promise) | chosen.values)
+        document = chosen.document(promise) | chosen.values
+        return Promise(chosen.model, threshold_lines(chosen, promise), document)
+
+    run_promise(dev, model_file, outputs, options, check_two_classes, make)
 
 
 def choose_for_run(

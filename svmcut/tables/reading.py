@@ -158,7 +158,9 @@ def _open_delimited(path: str, text: Text, delimiter: bytes | None = None) -> Ta
     if any(head.startswith(magic) for magic in PACKINGS):
         raise DataError(path, "is packed twice; unpack it once")
     head = head.lstrip(b"\r\n")
-    end = _end_of_row(head) if _end_of_row(head) >= 0 else (head + b"\n").index(b"\n")
+    end = _end_of_row(head)
+    if end < 0:  # a quote stands open up to the end, or there is one line alone
+        end = (head + b"\n").index(b"\n")
     line = head[:end].rstrip(b"\r")
     sign = chr(delimiter[0] if delimiter else _guess_delimiter(line))
     first = _parse_header(path, line, sign)

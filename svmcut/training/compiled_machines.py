@@ -175,7 +175,7 @@ class CompiledMachines:
         return replace(judged, stands=stands)
 
     @property
-    def left(self) -> list[int]:
+    def remaining(self) -> list[int]:
         """Machines that are to be trained by their own plans."""
         return np.flatnonzero(~self.stands).tolist()
 

@@ -272,7 +272,7 @@ class MachinesPlan(Plan):
         """Leave to the plans of machines those that the compiled loop has not trained."""
         self._compiled = compiled
         #: machines that their own plans train
-        self._queue = [*range(len(self._machines))] if compiled is None else compiled.left
+        self._queue = [*range(len(self._machines))] if compiled is None else compiled.remaining
         later = [self._at_zero[j] for j in self._queue]
         #: sums of losses at w = 0 from each of these machines to the last
         self._at_zero_from = np.append(np.cumsum(later[::-1])[::-1], 0.0).tolist()
